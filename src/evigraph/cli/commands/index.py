@@ -1,0 +1,46 @@
+"""`index`: files and folders into the graph."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evigraph.cli.progress import bar
+from evigraph.cli.render import emit, report
+from evigraph.cli.session import Session, command
+from evigraph.cli.values import key_values
+
+
+def install(app: typer.Typer) -> None:
+    command(app, "index")(index)
+
+
+def index(
+    session: Session,
+    paths: Annotated[list[str], typer.Argument(help="Files, folders or quoted globs.", show_default=False)],
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(help="key=value added to each document; may be repeated.", show_default=False),
+    ] = None,
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Also delete documents whose files are gone from the folders.")
+    ] = False,
+    root: Annotated[
+        str | None,
+        typer.Option(help="Folder that bounds what is read; sources are named relative to it.", show_default=False),
+    ] = None,
+) -> None:
+    """Index documents. Unchanged content costs nothing; what fails is listed and the rest goes on.
+
+    Reads .txt .md .html .pdf .docx .csv .tsv .json .jsonl. Exit code 1 if any document failed.
+    """
+    added = key_values(metadata)
+    with session.backend() as backend, bar("indexing", quiet=session.as_json) as progress:
+        outcome = backend.index(paths, root=root, metadata=added, sync=sync, progress=progress)
+    if session.as_json:
+        emit(outcome)
+    else:
+        report(outcome)
+    if outcome["errors"]:
+        raise typer.Exit(1)

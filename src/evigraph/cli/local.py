@@ -1,0 +1,78 @@
+"""The engine in this process, as the commands see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evigraph.cli.backend import Json
+from evigraph.cli.values import generation_or_time
+from evigraph.engine import Evigraph
+from evigraph.query.request import parse
+from evigraph.types import Progress
+from evigraph.wire import answer_to_wire, plain
+
+
+class LocalEngine:
+    """A `Backend` over an open engine."""
+
+    def __init__(self, engine: Evigraph) -> None:
+        self.engine = engine
+
+    def index(
+        self,
+        paths: Sequence[str],
+        *,
+        root: str | None = None,
+        metadata: Mapping[str, str],
+        sync: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Json:
+        report = self.engine.index(paths, root=root, metadata=metadata, sync=sync, progress=progress)
+        return {**plain(report), "degraded": []}
+
+    def ask(self, question: str, options: Mapping[str, Any]) -> Json:
+        return answer_to_wire(self.engine.ask(question, **options))
+
+    def documents(self, *, as_of: str | None = None) -> list[Json]:
+        found: list[Json] = plain(self.engine.documents(as_of=_moment(as_of)))
+        return found
+
+    def document(self, document_id: str, *, as_of: str | None = None) -> Json:
+        found: Json = plain(self.engine.document(document_id, as_of=_moment(as_of)))
+        return found
+
+    def document_text(self, document_id: str, *, revision: int | None = None) -> str:
+        return self.engine.document_text(document_id, revision=revision)
+
+    def revisions(self, document_id: str) -> list[Json]:
+        found: list[Json] = plain(self.engine.revisions(document_id))
+        return found
+
+    def delete(self, document_id: str) -> Json:
+        return {"document_id": document_id, "generation": self.engine.delete(document_id)}
+
+    def prune(self) -> Json:
+        report: Json = plain(self.engine.prune())
+        return report
+
+    def reembed(self, *, progress: Callable[[Progress], None] | None = None) -> Json:
+        return {"generation": self.engine.reembed(progress=progress)}
+
+    def jobs(self) -> list[Json]:
+        found: list[Json] = plain(self.engine.jobs())
+        return found
+
+    def capabilities(self) -> Json:
+        found: Json = plain(self.engine.capabilities())
+        return found
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+def _moment(as_of: str | None) -> Any:
+    """`as_of` by the rules of the query API."""
+    if as_of is None:
+        return None
+    return parse({"query": "as_of", "as_of": generation_or_time(as_of)}).as_of

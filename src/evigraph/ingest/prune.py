@@ -1,0 +1,33 @@
+"""Physical removal of what no query may ask for any more."""
+
+from __future__ import annotations
+
+import time
+
+from evigraph.store import Store
+from evigraph.store.retention import remove_revisions, superseded
+from evigraph.types import PruneReport
+
+
+def prune(store: Store, workspace: str) -> PruneReport:
+    """Remove superseded, deleted and abandoned revisions of a workspace, and wait until their text is gone.
+
+    First the horizon is published (from then on `as_of` before it is refused), then running queries that read an older
+    generation are waited for, then rows are removed.
+    """
+    started = time.monotonic()
+    with store.maintenance():
+        job = store.start_job(workspace, "prune", {})
+        with store.writing:
+            horizon = store.record_change(workspace, "prune", {})
+            doomed = superseded(store, workspace, horizon)
+        store.wait_for_pins(workspace, horizon)
+        remove_revisions(store, workspace, doomed)
+        report = PruneReport(
+            documents=len({document_id for document_id, _ in doomed}),
+            revisions=len(doomed),
+            horizon=horizon,
+            seconds=time.monotonic() - started,
+        )
+        store.update_job(workspace, job, "done", {"revisions": report.revisions, "horizon": horizon})
+        return report

@@ -1,0 +1,89 @@
+"""From settings to models: the only place that knows which adapter a setting means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from evigraph.config import Settings
+from evigraph.errors import InvalidValue, ModelNotConfigured
+from evigraph.models.ports import ChatModel, Embedder
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """The embedder `settings.embedder` names: `minilm`, `openai`, or a model folder.
+
+    Weights and connections are opened on first use. Raises `ModelNotConfigured` when `openai` lacks its
+    address or model, `InvalidValue` when the value is neither a known name nor a folder, and what the
+    adapters raise.
+    """
+    if settings.embedder == "minilm":
+        from evigraph.models.onnx import OnnxEmbedder
+
+        return OnnxEmbedder.minilm(threads=settings.threads)
+    if settings.embedder == "openai":
+        return _openai_embedder(settings)
+    folder = Path(settings.embedder).expanduser()
+    if not folder.is_dir():
+        raise InvalidValue(
+            f"EVIGRAPH_EMBEDDER is {settings.embedder!r}, which is neither a known embedder nor a folder",
+            hint="valid: minilm, openai, or a folder with `model.onnx` and `tokenizer.json`",
+        )
+    from evigraph.models.onnx import OnnxEmbedder
+
+    return OnnxEmbedder.from_folder(folder, threads=settings.threads)
+
+
+def make_chat(settings: Settings) -> ChatModel | None:
+    """The chat model of `settings`; None in offline mode (no `chat_url`). Raises `ModelNotConfigured` when an
+    address is set without a model name, or a model name without an address."""
+    if settings.chat_url is None and settings.chat_model is None:
+        return None
+    if settings.chat_url is None or settings.chat_model is None:
+        given, lacking = ("MODEL", "URL") if settings.chat_url is None else ("URL", "MODEL")
+        raise ModelNotConfigured(
+            f"EVIGRAPH_CHAT_{given} is set but EVIGRAPH_CHAT_{lacking} is not",
+            hint=f"set EVIGRAPH_CHAT_{lacking}, or unset EVIGRAPH_CHAT_{given} to work offline",
+        )
+    from evigraph.models.openai_compatible import OpenAIChat
+
+    return OpenAIChat(
+        settings.chat_url,
+        settings.chat_model,
+        _secret(settings.chat_api_key),
+        timeout=settings.model_timeout,
+        retries=settings.model_retries,
+        concurrency=settings.model_concurrency,
+    )
+
+
+def _openai_embedder(settings: Settings) -> Embedder:
+    from evigraph.models.openai_compatible import OpenAIEmbedder
+
+    lacking = [
+        name
+        for name, value in (
+            ("EVIGRAPH_EMBEDDING_URL", settings.embedding_url),
+            ("EVIGRAPH_EMBEDDING_MODEL", settings.embedding_model),
+        )
+        if not value
+    ]
+    if lacking or settings.embedding_url is None or settings.embedding_model is None:
+        raise ModelNotConfigured(
+            f"EVIGRAPH_EMBEDDER is `openai` but {' and '.join(lacking)} is not set",
+            hint=f"set {' and '.join(lacking)}, or EVIGRAPH_EMBEDDER=minilm",
+        )
+    return OpenAIEmbedder(
+        settings.embedding_url,
+        settings.embedding_model,
+        _secret(settings.embedding_api_key),
+        max_tokens=settings.embedding_max_tokens,
+        timeout=settings.model_timeout,
+        retries=settings.model_retries,
+        concurrency=settings.model_concurrency,
+    )
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return value.get_secret_value() if value is not None else None

@@ -1,0 +1,59 @@
+"""The two ports evigraph speaks to models through. Tests and users may hand in their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors.
+
+    `embed(texts)` returns float32 of shape `(len(texts), dimension)`, each row of L2 norm 1, and depends on
+    each text alone: the same text gives the same vector in any batch. `count_tokens` counts what the model
+    would read, special tokens included; text beyond `max_tokens` is not read.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatReply:
+    """A model's reply with its own token account; `None` where the server did not report one."""
+
+    text: str
+    model: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class ChatModel(Protocol):
+    """Completes a conversation. Raises `ModelTimeout`, `ModelUnavailable` or `ModelBadResponse`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, messages: Sequence[Message], *, model: str | None = None) -> ChatReply: ...

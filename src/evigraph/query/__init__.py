@@ -1,0 +1,1 @@
+"""From a question to evidence, and from evidence to a cited answer."""

@@ -1,0 +1,1 @@
+"""Answers: extracted or generated, then checked; or an abstention with its reason."""

@@ -1,0 +1,71 @@
+"""The last steps: context, then an answer or an abstention."""
+
+from __future__ import annotations
+
+from evigraph.errors import ModelNotConfigured
+from evigraph.models.ports import Message
+from evigraph.query.answer.extractive import answer_extractively
+from evigraph.query.answer.generate import answer_by_model
+from evigraph.query.answer.prompt import context_text, prompt_text
+from evigraph.query.answer.strength import strength
+from evigraph.query.answer.support import question_weights
+from evigraph.query.run import Run
+from evigraph.types import Mode
+
+
+def require_model(run: Run) -> None:
+    """`bypass` is nothing without a chat model."""
+    if run.request.mode is Mode.BYPASS and run.chat is None and not run.request.prompt_only:
+        raise ModelNotConfigured(
+            "mode `bypass` asks the chat model alone, and none is configured",
+            hint="set EVIGRAPH_CHAT_URL and EVIGRAPH_CHAT_MODEL, or choose another mode",
+        )
+
+
+def answer(run: Run) -> None:
+    """Leave text and citations, or the reason for abstaining, in the run."""
+    run.context = context_text(run.chunks, run.entities, run.relationships)
+    if run.request.mode is Mode.BYPASS:
+        _bypass(run)
+        return
+    if run.request.prompt_only:
+        run.prompt = prompt_text(run.asked.text, run.context)
+        return
+    if run.request.context_only:
+        return
+    run.abstain_reason = _empty_stage(run)
+    if run.abstain_reason is None:
+        if run.chat is not None:
+            answer_by_model(run)
+        else:
+            answer_extractively(run)
+
+
+def _empty_stage(run: Run) -> str | None:
+    """The first stage that left too little to answer from."""
+    if not run.counts.documents:
+        if run.snapshot.scope.filtered:
+            return "scope: no document matches the filters"
+        return "scope: the workspace holds no documents"
+    if not run.chunks:
+        return "retrieval: no passage matched the question"
+    measured = strength(run, question_weights(run))
+    run.ledger.count("evidence_cosine", round(measured.cosine, 4))
+    run.ledger.count("evidence_coverage", round(measured.coverage, 4))
+    weakness = measured.weakness
+    return None if weakness is None else f"evidence: {weakness}"
+
+
+def _bypass(run: Run) -> None:
+    if run.request.prompt_only:
+        run.prompt = f"USER:\n{run.request.query}"
+        return
+    if run.request.context_only:
+        return
+    assert run.chat is not None
+    with run.ledger.stage("generate"):
+        reply = run.chat.complete([Message(role="user", content=run.request.query)], model=run.request.llm_model)
+    run.text = reply.text.strip() or None
+    run.answered_by = "model"
+    if run.text is None:
+        run.abstain_reason = "generation: the model returned nothing"

@@ -1,0 +1,105 @@
+"""Answers by a chat model, from fenced evidence; every citation is checked afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evigraph.query.answer.prompt import NO_ANSWER, messages
+from evigraph.query.answer.sentences import Sentence, cite, sentences_of
+from evigraph.query.answer.support import unsupported_reason
+from evigraph.query.run import Run
+from evigraph.text.analysis import analyse
+from evigraph.text.sentences import sentence_spans
+from evigraph.types import Citation
+
+_MARKER = re.compile(r"\s*\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")
+_MARKERS = re.compile(rf"(?:{_MARKER.pattern})+")
+
+
+def answer_by_model(run: Run) -> None:
+    """Ask the model, then check: unknown numbers are removed, unsupported sentences listed, markers renumbered.
+
+    The model's numbers are passages; ours are citations, one per passage and supporting sentence.
+    """
+    assert run.chat is not None
+    with run.ledger.stage("generate") as record:
+        reply = run.chat.complete(messages(run.asked.text, run.context), model=run.request.llm_model)
+        record.items_in = len(run.chunks)
+    text = reply.text.strip()
+    run.answered_by = "model"
+    if not text or NO_ANSWER in text.split():
+        run.abstain_reason = "generation: the model found no answer in the evidence"
+        return
+    with run.ledger.stage("check_citations") as record:
+        run.text = _checked(run, text)
+        record.items_out = len(run.citations)
+    if not run.citations:
+        run.ledger.degrade("generation: the model's answer cites no passage; nothing in it is verified")
+
+
+def _checked(run: Run, text: str) -> str:
+    language = (run.counts.languages or ("en",))[0]
+    parts, position = [], 0
+    for start, end in _with_markers(text, sentence_spans(text, language)):
+        parts.append(text[position:start])
+        parts.append(_check_sentence(run, text[start:end]))
+        position = end
+    return ("".join(parts) + text[position:]).strip()
+
+
+def _with_markers(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sentence spans, each drawn out over the markers that stand after its full stop."""
+    drawn: list[tuple[int, int]] = []
+    for span_start, span_end in spans:
+        start = max(span_start, drawn[-1][1] if drawn else 0)
+        trailing = _MARKERS.match(text, max(start, span_end))
+        end = trailing.end() if trailing else span_end
+        if text[start:end].strip():
+            drawn.append((start, end))
+    return drawn
+
+
+def _check_sentence(run: Run, raw: str) -> str:
+    """The sentence with our markers; its citations go into the run."""
+    lead = raw[: len(raw) - len(raw.lstrip())]
+    numbers = [int(number) for group in _MARKER.findall(raw) for number in group.split(",")]
+    claim = _MARKER.sub("", raw).strip()
+    known = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(run.chunks)]
+    for number in dict.fromkeys(numbers):
+        if number not in known and number not in run.removed_citations:
+            run.removed_citations.append(number)
+            run.ledger.degrade(f"generation: the model cited passage [{number}], which does not exist; removed")
+    cited = [run.chunks[number - 1] for number in known]
+    passages = [f"{chunk.context}\n{chunk.text}" for chunk in cited]
+    reason = (
+        unsupported_reason(claim, passages, run.counts.languages) if cited else "it cites no passage of the evidence"
+    )
+    if reason is not None and re.search(r"\w", claim):
+        run.unsupported.append(f"{claim} ({reason})")
+    marks = "".join(f"[{_citation(run, claim, number - 1).n}]" for number in known)
+    return f"{lead}{claim} {marks}".rstrip() if marks else f"{lead}{claim}"
+
+
+def _citation(run: Run, claim: str, chunk: int) -> Citation:
+    """The citation of the chunk's sentence that shares most words with the claim; made once."""
+    sentence = _supporting(run, claim, chunk)
+    made = cite(len(run.citations) + 1, sentence, run.chunks[chunk])
+    for citation in run.citations:
+        if (citation.chunk_id, citation.start, citation.end) == (made.chunk_id, made.start, made.end):
+            return citation
+    run.citations.append(made)
+    return made
+
+
+def _supporting(run: Run, claim: str, chunk: int) -> Sentence:
+    language = (run.counts.languages or ("en",))[0]
+    wanted = set(analyse(claim, language))
+    candidates = list(sentences_of(run.chunks[chunk : chunk + 1]))
+
+    def shared(sentence: Sentence) -> tuple[float, int]:
+        held = set(analyse(sentence.text, language))
+        return len(wanted & held) - 0.01 * len(held), -sentence.start
+
+    best = max(candidates, key=shared)
+    return Sentence(chunk=chunk, start=best.start, end=best.end, text=best.text)

@@ -1,0 +1,74 @@
+"""Is there enough evidence to answer at all?
+
+Three signs, all within the scope, in one sum: the best cosine, plus a tenth of the share of the question's weighted
+vocabulary that the best passages hold, less a penalty if they hold a name of the question nowhere. The threshold is set
+by averages over questions with and without evidence, on the sample and on questions of one corpus asked of another
+(`bench/abstention.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evigraph.query.run import Run
+from evigraph.text.analysis import analyse
+from evigraph.types import Chunk
+
+READ = 5
+"""Passages in which the question's words are looked for."""
+COVERAGE_WEIGHT = 0.1
+UNKNOWN_NAME_PENALTY = 0.15
+ENOUGH = 0.4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Strength:
+    """`cosine`: best of the dense arm; `coverage`: idf-weighted share of the question's terms found, 0-1."""
+
+    cosine: float
+    coverage: float
+    unknown_names: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        penalty = UNKNOWN_NAME_PENALTY if self.unknown_names else 0.0
+        return self.cosine + COVERAGE_WEIGHT * self.coverage - penalty
+
+    @property
+    def weakness(self) -> str | None:
+        """Why the evidence does not bear an answer, or None."""
+        if self.value >= ENOUGH:
+            return None
+        if self.unknown_names:
+            return f"nothing in scope mentions {self.unknown_names[0]!r}"
+        return (
+            f"the nearest passages hold too little of the question (best cosine {self.cosine:.2f}, "
+            f"{self.coverage:.0%} of its weighted words; strength {self.value:.2f}, needed {ENOUGH:.2f})"
+        )
+
+
+def strength(run: Run, weights: Mapping[str, float]) -> Strength:
+    """Measure the evidence the run holds."""
+    best = max((chunk.vector_score or 0.0 for chunk in run.chunks), default=0.0)
+    return Strength(
+        cosine=best,
+        coverage=coverage(run.chunks[:READ], weights, run.counts.languages),
+        unknown_names=tuple(name for name in run.asked.unknown_names if not _holds(run.chunks, name)),
+    )
+
+
+def coverage(chunks: Sequence[Chunk], weights: Mapping[str, float], languages: Sequence[str]) -> float:
+    held = {
+        term
+        for chunk in chunks
+        for language in languages or ("en",)
+        for term in analyse(f"{chunk.context}\n{chunk.text}", language)
+    }
+    total = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
+
+
+def _holds(chunks: Sequence[Chunk], name: str) -> bool:
+    folded = name.casefold()
+    return any(folded in chunk.text.casefold() or folded in chunk.context.casefold() for chunk in chunks)

@@ -1,0 +1,58 @@
+"""Does the evidence hold what a sentence says? Does it hold what a question asks for?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from evigraph.query.run import Run
+from evigraph.text.analysis import analyse
+from evigraph.text.names import name_key
+
+SUPPORTED_OVERLAP = 0.5
+"""Share of a sentence's content words that its cited passages must hold."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME = re.compile(r"(?<=\s)[A-Z][\w’'-]+")
+
+
+def unsupported_reason(sentence: str, passages: Sequence[str], languages: Sequence[str]) -> str | None:
+    """Why the passages do not support the sentence, or None.
+
+    A number or a name that none of them holds, or fewer than half of the content words. Words are compared as the
+    lexical index analyses them.
+    """
+    joined = "\n".join(passages)
+    numbers = {number.replace(",", "") for number in _NUMBER.findall(joined)}
+    for number in _NUMBER.findall(sentence):
+        if number.replace(",", "") not in numbers:
+            return f"the number {number} is in no cited passage"
+    words = set(name_key(joined).split())
+    for name in _NAME.findall(sentence):
+        if not set(name_key(name).split()) <= words:
+            return f"the name {name} is in no cited passage"
+    terms = _terms(sentence, languages)
+    held = _terms(joined, languages)
+    overlap = len(terms & held) / len(terms) if terms else 1.0
+    if overlap < SUPPORTED_OVERLAP:
+        return f"only {overlap:.0%} of its content words are in the cited passages"
+    return None
+
+
+def _terms(text: str, languages: Sequence[str]) -> set[str]:
+    return {term for language in languages or ("en",) for term in analyse(text, language)}
+
+
+def idf(frequencies: Mapping[str, int], total: int, terms: Sequence[str]) -> dict[str, float]:
+    """BM25's inverse document frequency of each term; a term that is nowhere weighs most."""
+    return {
+        term: math.log(1 + (total - frequencies.get(term, 0) + 0.5) / (frequencies.get(term, 0) + 0.5))
+        for term in terms
+    }
+
+
+def question_weights(run: Run) -> dict[str, float]:
+    """Weight of each distinct term of the question in the scope."""
+    terms = run.asked.terms
+    return idf(run.snapshot.term_frequencies(terms), run.counts.passages, terms)

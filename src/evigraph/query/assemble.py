@@ -1,0 +1,146 @@
+"""From ranked keys to evidence: fetch, cut to the limits, and fit the token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from evigraph.query.run import Run, Signals
+from evigraph.store.keys import PassageKey
+from evigraph.store.rows import EntityProfile
+from evigraph.types import Chunk, Entity, Relationship
+
+PASSAGE_SHARE = 0.4
+"""Share of the token budget that entities and relationships may never take from passages."""
+ENTITY_SHARE = 0.2
+CHARS_PER_TOKEN = 4
+"""Estimate for lines that were never tokenised."""
+SOURCE_CHUNKS = 20
+"""Chunk ids listed per entity."""
+
+Item = TypeVar("Item")
+
+
+def assemble(run: Run) -> None:
+    """Leave chunks, entities and relationships in the run, cut to the request's limits, counts before and after."""
+    with run.ledger.stage("assemble") as record:
+        found, request = run.retrieved, run.request
+        record.items_in = len(found.passages)
+        run.chunks = _chunks(run, found.passages[: request.max_chunks])
+        run.entities = _entities(run, found.entities[: request.max_entities])
+        run.relationships = list(found.relationships[: request.max_relationships])
+        record.items_out = len(run.chunks)
+        run.ledger.count("chunks_found", len(found.passages))
+        run.ledger.count("entities_found", len(found.entities))
+        run.ledger.count("relationships_found", len(found.relationships))
+
+
+def fit_budget(run: Run) -> None:
+    """Cut to `max_context_tokens`. Passages keep at least 40 %; facts get what they leave, and 20 % in any case.
+
+    The best passage is kept whatever its size.
+    """
+    with run.ledger.stage("budget") as record:
+        record.items_in = len(run.chunks)
+        budget = run.request.max_context_tokens
+        wanted = sum(chunk.token_count for chunk in run.chunks)
+        # Passages come first: facts get what passages leave free, but never more than the passages' share allows.
+        facts = min(max(budget - wanted, int(budget * ENTITY_SHARE)), int(budget * (1 - PASSAGE_SHARE)))
+        run.entities, entity_tokens = _prefix(run.entities, _entity_tokens, min(facts, int(budget * ENTITY_SHARE)))
+        run.relationships, fact_tokens = _prefix(run.relationships, _relationship_tokens, facts - entity_tokens)
+        before = len(run.chunks)
+        run.chunks, passage_tokens = _prefix(
+            run.chunks, lambda chunk: chunk.token_count, budget - entity_tokens - fact_tokens, at_least=1
+        )
+        record.items_out = len(run.chunks)
+    count = run.ledger.count
+    count("chunks", len(run.chunks))
+    count("entities", len(run.entities))
+    count("relationships", len(run.relationships))
+    count("context_tokens", entity_tokens + fact_tokens + passage_tokens)
+    found = run.ledger.counts
+    count(
+        "context_truncated",
+        len(run.chunks) < before
+        or len(run.entities) < min(found["entities_found"], run.request.max_entities)
+        or len(run.relationships) < min(found["relationships_found"], run.request.max_relationships),
+    )
+
+
+def _chunks(run: Run, ranked: tuple[tuple[PassageKey, Signals], ...]) -> list[Chunk]:
+    fetched = run.snapshot.chunks([key for key, _ in ranked])
+    return [
+        replace(
+            fetched[key],
+            vector_score=_rounded(signals.vector_score),
+            vector_rank=signals.vector_rank,
+            bm25_score=_rounded(signals.bm25_score),
+            bm25_rank=signals.bm25_rank,
+            graph_score=_rounded(signals.graph_score),
+            graph_rank=signals.graph_rank,
+            fused_score=_rounded(signals.fused),
+            score=_rounded(signals.score) or 0.0,
+        )
+        for key, signals in ranked
+    ]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
+
+
+def _entities(run: Run, ranked: tuple[tuple[str, float | None], ...]) -> list[Entity]:
+    profiles = run.snapshot.profiles([entity_id for entity_id, _ in ranked])
+    listed = {key for profile in profiles.values() for key in profile.passages[:SOURCE_CHUNKS]}
+    ids = run.snapshot.chunk_ids(sorted(listed))
+    return [
+        Entity(
+            id=entity_id,
+            name=profiles[entity_id].name,
+            type=profiles[entity_id].type,
+            description=describe(profiles[entity_id]),
+            degree=profiles[entity_id].degree,
+            source_chunks=tuple(ids[key] for key in profiles[entity_id].passages[:SOURCE_CHUNKS]),
+            score=score,
+        )
+        for entity_id, score in ranked
+        if entity_id in profiles
+    ]
+
+
+def describe(profile: EntityProfile) -> str:
+    """What a visible passage says of the entity, and how that was extracted."""
+    count = f"{profile.passage_count} passage{'s' if profile.passage_count != 1 else ''}"
+    said = profile.description or f"Mentioned in {count}."
+    return f"{said} (extracted by {profile.extractor or 'unknown'}, confidence {profile.confidence:.2f}; in {count})"
+
+
+def entity_line(entity: Entity) -> str:
+    return f"- {entity.name} ({entity.type}): {entity.description}"
+
+
+def relationship_line(item: Relationship) -> str:
+    return f"- {item.source_name} -[{item.type}]-> {item.target_name}: {item.description}"
+
+
+def _entity_tokens(entity: Entity) -> int:
+    return len(entity_line(entity)) // CHARS_PER_TOKEN + 1
+
+
+def _relationship_tokens(item: Relationship) -> int:
+    return len(relationship_line(item)) // CHARS_PER_TOKEN + 1
+
+
+def _prefix(
+    items: Sequence[Item], cost: Callable[[Item], int], budget: int, *, at_least: int = 0
+) -> tuple[list[Item], int]:
+    """The longest prefix within a budget, and its cost."""
+    kept: list[Item] = []
+    used = 0
+    for item in items:
+        if len(kept) >= at_least and used + cost(item) > budget:
+            break
+        kept.append(item)
+        used += cost(item)
+    return kept, used

@@ -1,0 +1,240 @@
+"""From plain fields to a validated `QueryRequest`: the same rules for Python, command line and HTTP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from functools import partial
+from typing import Any
+
+from evigraph.errors import InvalidQuery, InvalidValue, UnknownField, UnknownFilter, UnknownMethod, UnknownMode
+from evigraph.types import DocumentFilter, Method, Mode, QueryRequest
+
+LIMITS: Mapping[str, tuple[int, int]] = {
+    "max_chunks": (1, 200),
+    "max_entities": (0, 500),
+    "max_relationships": (0, 5_000),
+    "max_context_tokens": (64, 200_000),
+    "graph_depth": (0, 5),
+    "per_node_limit": (1, 1_000),
+    "rerank_top_k": (1, 200),
+}
+"""Inclusive bounds of the integer fields."""
+
+_FLAGS = ("include_sources", "hybrid", "parent_context", "rerank", "compress", "context_only", "prompt_only")
+_WEIGHTS = ("vector_weight", "graph_weight")
+_ARMS = ("local", "global", "naive")
+_FIELDS = (
+    "query",
+    "mode",
+    "method",
+    *LIMITS,
+    *_FLAGS,
+    *_WEIGHTS,
+    "enable_rerank",
+    "predicates",
+    "min_score",
+    "fusion",
+    "params",
+    "mix_weights",
+    "document_filter",
+    "metadata_filter",
+    "llm_model",
+    "as_of",
+)
+_PARAMS = (*_WEIGHTS, "mix_weights", "fusion")
+_DOCUMENT_FILTER = ("document_ids", "pattern", "date_from", "date_to")
+
+
+def parse(fields: Mapping[str, Any], *, max_query_chars: int = 8_000) -> QueryRequest:
+    """Validate request fields (SPEC 4 and 5 name them). Fields that are None count as absent.
+
+    Raises `UnknownField`, `UnknownMode`, `UnknownMethod`, `UnknownFilter`, `InvalidQuery` or `InvalidValue`.
+    """
+    given = {name: value for name, value in fields.items() if value is not None}
+    _known(given, _FIELDS, UnknownField)
+    given = _lift_params(given)
+    values: dict[str, Any] = {
+        "query": _question(given.pop("query", None), max_query_chars),
+        "mode": _choice(given.pop("mode", Mode.MIX), Mode, UnknownMode),
+        "method": _choice(given.pop("method", Method.STANDARD), Method, UnknownMethod),
+        "fusion": _fusion(given),
+    }
+    given.pop("fusion", None)
+    if "enable_rerank" in given:
+        given["rerank"] = _flag("enable_rerank", given.pop("enable_rerank")) or given.get("rerank", False)
+    return QueryRequest(**values, **{name: _PARSERS[name](value) for name, value in given.items()})
+
+
+def check_text(name: str, value: str) -> str:
+    """Refuse NUL and lone surrogates, which no store or model can carry."""
+    if "\x00" in value:
+        raise InvalidQuery(f"{name} holds a NUL character", hint="remove it")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidQuery(
+            f"{name} holds a lone surrogate (half of a UTF-16 pair)", hint="send well-formed Unicode"
+        ) from None
+    return value
+
+
+def _lift_params(given: dict[str, Any]) -> dict[str, Any]:
+    params = given.pop("params", {})
+    if not isinstance(params, Mapping):
+        raise InvalidValue("params must be an object", hint=f"with fields of: {', '.join(_PARAMS)}")
+    _known(params, _PARAMS, UnknownField)
+    return {**given, **{name: value for name, value in params.items() if value is not None}}
+
+
+def _known(given: Mapping[str, Any], valid: tuple[str, ...], error: type[UnknownField | UnknownFilter]) -> None:
+    for name in sorted(map(str, given)):
+        if name not in valid:
+            raise error(name, valid)
+
+
+def _question(value: Any, max_chars: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidQuery("the question is empty", hint="send text in `query`")
+    if len(value) > max_chars:
+        raise InvalidQuery(
+            f"the question has {len(value)} characters; at most {max_chars} are read",
+            hint="ask a shorter question, index long text as a document, or raise EVIGRAPH_MAX_QUERY_CHARS",
+        )
+    return check_text("the question", value)
+
+
+def _choice(value: Any, kind: type[Mode] | type[Method], error: type[UnknownMode | UnknownMethod]) -> Any:
+    try:
+        return kind(str(value).lower())
+    except ValueError:
+        raise error(value, [item.value for item in kind]) from None
+
+
+def _fusion(given: Mapping[str, Any]) -> str:
+    """Explicit weights switch `mix` from the gate to weighted RRF."""
+    weighted = any(name in given for name in (*_WEIGHTS, "mix_weights"))
+    value = given.get("fusion", "rrf" if weighted else "gate")
+    if value not in ("gate", "rrf"):
+        raise InvalidValue(f"unknown fusion {value!r}", hint="valid: gate, rrf")
+    if value == "gate" and weighted:
+        raise InvalidValue("weights have no meaning under fusion `gate`", hint="leave out fusion, or set it to rrf")
+    return str(value)
+
+
+def _integer(name: str, value: Any) -> int:
+    low, high = LIMITS[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidValue(f"{name} must be a whole number from {low} to {high}", hint=f"got {str(value)[:40]}")
+    return value
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not low <= value <= high or not math.isfinite(value):
+        raise InvalidValue(f"{name} must be a number from {low:g} to {high:g}", hint=f"got {str(value)[:40]}")
+    return float(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidValue(f"{name} must be true or false", hint=f"got {str(value)[:40]}")
+    return value
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidValue(f"{name} must be text", hint=f"got {str(value)[:40]}")
+    return check_text(name, value)
+
+
+def _strings(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple) or len(value) > 10_000:
+        raise InvalidValue(f"{name} must be a list of texts, at most 10,000", hint=f"got {str(value)[:40]}")
+    return tuple(_text(name, item) for item in value)
+
+
+def _mix_weights(value: Any) -> dict[str, float]:
+    if not isinstance(value, Mapping) or not value:
+        raise InvalidValue("mix_weights must be an object", hint=f"with fields of: {', '.join(_ARMS)}")
+    _known(value, _ARMS, UnknownField)
+    return {name: _number(f"mix_weights.{name}", value.get(name, 0.0), 0.0, 1_000.0) for name in _ARMS}
+
+
+def _document_filter(value: Any) -> DocumentFilter:
+    if isinstance(value, DocumentFilter):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidValue("document_filter must be an object", hint=f"with: {', '.join(_DOCUMENT_FILTER)}")
+    given = {name: item for name, item in value.items() if item is not None}
+    _known(given, _DOCUMENT_FILTER, UnknownFilter)
+    dates = {name: _date(f"document_filter.{name}", given[name]) for name in ("date_from", "date_to") if name in given}
+    pattern = given.get("pattern")
+    return DocumentFilter(
+        document_ids=_strings("document_filter.document_ids", given["document_ids"])
+        if "document_ids" in given
+        else None,
+        pattern=None if pattern is None else _text("document_filter.pattern", pattern),
+        **dates,
+    )
+
+
+def _metadata_filter(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or len(value) > 50:
+        raise InvalidValue("metadata_filter must be an object of key: value, at most 50 keys")
+    checked = {}
+    for key, item in value.items():
+        name = _text("a metadata_filter key", key)
+        checked[name] = _text(f"metadata_filter.{name[:40]}", _as_stored(item))
+    return checked
+
+
+def _as_stored(value: Any) -> Any:
+    """A scalar as metadata stores it; anything else unchanged, to be refused."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _date(name: str, value: Any) -> date:
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value)[:10]) if len(str(value)) <= 40 else date.fromisoformat("")
+    except ValueError:
+        raise InvalidValue(f"{name} is no date: {str(value)[:40]!r}", hint="write it as YYYY-MM-DD") from None
+
+
+def _moment(value: Any) -> int | datetime:
+    """A generation, or a timestamp in ISO 8601."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
+        return value
+    try:
+        return datetime.fromisoformat(str(value)[:40])
+    except ValueError:
+        raise InvalidValue(
+            f"as_of is neither a generation nor a timestamp: {str(value)[:40]!r}",
+            hint="give a generation number, or a time such as 2026-01-31T12:00:00+00:00",
+        ) from None
+
+
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    **{name: partial(_integer, name) for name in LIMITS},
+    **{name: partial(_flag, name) for name in _FLAGS},
+    **{name: partial(_number, name, low=0.0, high=1_000.0) for name in _WEIGHTS},
+    "min_score": partial(_number, "min_score", low=-1.0, high=1.0),
+    "mix_weights": _mix_weights,
+    "predicates": partial(_strings, "predicates"),
+    "document_filter": _document_filter,
+    "metadata_filter": _metadata_filter,
+    "llm_model": partial(_text, "llm_model"),
+    "as_of": _moment,
+}
+"""How each remaining field is read."""

@@ -1,0 +1,91 @@
+"""What the modes share: the dense and lexical arms, and the entities and assertions of ranked passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from evigraph.query.fusion import best_first
+from evigraph.query.run import Run, Signals
+from evigraph.query.understand import rarity
+from evigraph.store.keys import PassageKey
+from evigraph.store.rows import Hit
+from evigraph.types import Relationship
+
+ARM_LIMIT = 100
+"""Passages each arm ranks; more if more chunks are asked for."""
+
+Board = dict[PassageKey, Signals]
+"""Every passage any arm ranked, with what the arms say of it."""
+
+
+def arm_limit(run: Run) -> int:
+    return max(ARM_LIMIT, 2 * run.request.max_chunks)
+
+
+def dense_arm(run: Run, board: Board) -> list[PassageKey]:
+    """Passages by cosine, those of at least `min_score`."""
+    with run.ledger.stage("dense") as record:
+        hits = run.snapshot.nearest_passages(run.asked.vector, arm_limit(run))
+        kept = [hit for hit in hits if hit.score >= run.request.min_score]
+        record.items_in, record.items_out = len(hits), len(kept)
+        if len(kept) < len(hits):
+            record.reasons.append(f"{len(hits) - len(kept)} below min_score {run.request.min_score:g}")
+    _enter(board, kept, "vector")
+    run.ledger.count("dense_candidates", len(kept))
+    return [hit.key for hit in kept]
+
+
+def lexical_arm(run: Run, board: Board) -> list[PassageKey]:
+    """Passages by BM25."""
+    with run.ledger.stage("lexical") as record:
+        hits = run.snapshot.lexical(run.asked.terms, run.counts, arm_limit(run))
+        record.items_out = len(hits)
+    _enter(board, hits, "bm25")
+    run.ledger.count("lexical_candidates", len(hits))
+    return [hit.key for hit in hits]
+
+
+def enter_graph(board: Board, scores: Mapping[PassageKey, float]) -> list[PassageKey]:
+    """Enter passages ranked by the graph."""
+    order = best_first(scores)
+    _enter(board, [Hit(key=key, score=scores[key]) for key in order], "graph")
+    return order
+
+
+def _enter(board: Board, hits: Iterable[Hit], arm: str) -> None:
+    for rank, hit in enumerate(hits, start=1):
+        signals = board.setdefault(hit.key, Signals())
+        # The driver gives cosines in [-1, 1]; the API promises 0-1.
+        setattr(signals, f"{arm}_score", min(1.0, max(0.0, hit.score)) if arm == "vector" else hit.score)
+        setattr(signals, f"{arm}_rank", rank)
+
+
+def ordered(board: Board, scores: Mapping[PassageKey, float]) -> tuple[tuple[PassageKey, Signals], ...]:
+    """The board by the given scores, which become `score`."""
+    for key, score in scores.items():
+        board[key].score = score
+    return tuple((key, board[key]) for key in best_first(scores))
+
+
+def entities_in(
+    run: Run, passages: Sequence[PassageKey], mass: Mapping[str, float] | None = None
+) -> list[tuple[str, float | None]]:
+    """Entities of ranked passages, most telling first.
+
+    An entity counts more the higher its passages rank, the rarer its name and, where the graph walked, the more mass
+    its name gathered.
+    """
+    rows = run.snapshot.mentions_in(passages)
+    rank = {key: position for position, key in enumerate(passages, start=1)}
+    names = run.snapshot.names([row.key for row in rows])
+    scores: dict[str, float] = {}
+    for row in rows:
+        rare = rarity(names[row.key].passages, run.counts.passages) if row.key in names else 0.0
+        extra = 1.0 + (mass or {}).get(row.key, 0.0) * len(mass or {})
+        scores[row.entity_id] = scores.get(row.entity_id, 0.0) + row.weight * rare * extra / rank[row.passage]
+    return [(entity_id, round(scores[entity_id], 9)) for entity_id in best_first(scores)]
+
+
+def relationships_in(run: Run, passages: Sequence[PassageKey]) -> list[Relationship]:
+    """Assertions that ranked passages make, in the order of their passages, stated before co-occurring."""
+    return run.snapshot.assertions_in(passages, limit=run.request.max_relationships)

@@ -1,0 +1,81 @@
+"""`global`: vector search on assertions, then both endpoints, then their passages re-ranked by vector."""
+
+from __future__ import annotations
+
+from evigraph.query.fusion import best_first
+from evigraph.query.retrieve.arms import Board, ordered, relationships_in
+from evigraph.query.run import Retrieved, Run, Signals
+from evigraph.store.keys import PassageKey, revision_key
+from evigraph.types import Relationship
+
+ASSERTIONS = 60
+"""Assertions taken from the vector search."""
+POPULAR = 10
+
+
+def retrieve(run: Run) -> Retrieved:
+    """High-level keywords are what is left of the question without its names (`Question.residual`)."""
+    found = _nearest(run)
+    if not found:
+        return _popular(run)
+    entities: dict[str, float] = {}
+    for item in found:
+        for endpoint in (item.source, item.target):
+            entities[endpoint] = max(entities.get(endpoint, 0.0), item.score or 0.0)
+    passages = list(dict.fromkeys(passage_of(item) for item in found))
+    return Retrieved(
+        passages=_by_vector(run, passages),
+        entities=tuple((entity_id, entities[entity_id]) for entity_id in best_first(entities)),
+        relationships=tuple(found),
+        retrieval="assertion vectors",
+    )
+
+
+def passage_of(item: Relationship) -> PassageKey:
+    return PassageKey(revision_key(item.document_id, item.revision), int(item.chunk_id.rpartition("#")[2]))
+
+
+def _nearest(run: Run) -> list[Relationship]:
+    from dataclasses import replace
+
+    with run.ledger.stage("assertions") as record:
+        question = run.asked
+        vector = question.vector if question.residual == question.text else run.embedder().embed([question.residual])[0]
+        hits = run.snapshot.nearest_assertions(vector, ASSERTIONS)
+        kept = [(assertion_id, score) for assertion_id, score in hits if score >= run.request.min_score]
+        rows = run.snapshot.assertions_named([assertion_id for assertion_id, _ in kept])
+        allowed = run.request.predicates
+        found = [
+            replace(rows[assertion_id], score=round(score, 6))
+            for assertion_id, score in kept
+            if allowed is None or rows[assertion_id].type in allowed
+        ]
+        record.items_in, record.items_out = len(hits), len(found)
+    return found
+
+
+def _popular(run: Run) -> Retrieved:
+    """Nothing matched: the most connected entities, which have nothing to do with the question."""
+    names = run.snapshot.most_connected(POPULAR)
+    if not names:
+        return Retrieved(retrieval="assertion vectors")
+    run.ledger.degrade(
+        "global: no assertion matched the question; its evidence is the most connected entities of the scope instead"
+    )
+    profiles = run.snapshot.profiles(names)
+    ranked = [name for name in names if name in profiles]
+    passages = list(dict.fromkeys(key for name in ranked for key in profiles[name].passages[: run.request.max_chunks]))
+    return Retrieved(
+        passages=_by_vector(run, passages),
+        entities=tuple((name, None) for name in ranked),
+        relationships=tuple(relationships_in(run, passages[: run.request.max_chunks])),
+        retrieval="most connected entities",
+    )
+
+
+def _by_vector(run: Run, passages: list[PassageKey]) -> tuple[tuple[PassageKey, Signals], ...]:
+    cosines = run.snapshot.similarities([run.asked.vector], passages)
+    board: Board = {}
+    for rank, key in enumerate(best_first({key: cosines[key][0] for key in cosines}), start=1):
+        board[key] = Signals(vector_score=min(1.0, max(0.0, cosines[key][0])), vector_rank=rank)
+    return ordered(board, {key: signals.vector_score or 0.0 for key, signals in board.items()})

@@ -1,0 +1,21 @@
+"""`keyword_lookup`: BM25 and dense passages by reciprocal rank, the entities in them, relationships among those."""
+
+from __future__ import annotations
+
+from evigraph.query.fusion import rrf
+from evigraph.query.retrieve.arms import Board, dense_arm, entities_in, lexical_arm, ordered, relationships_in
+from evigraph.query.run import Retrieved, Run
+
+
+def retrieve(run: Run) -> Retrieved:
+    board: Board = {}
+    dense = dense_arm(run, board)
+    fused = rrf([(1.0, dense), (1.0, lexical_arm(run, board))])
+    for key, score in fused.items():
+        board[key].fused = score
+    passages = ordered(board, fused)
+    top = [key for key, _ in passages[: run.request.max_chunks]]
+    entities = entities_in(run, top)
+    named = {entity_id for entity_id, _ in entities[: run.request.max_entities]}
+    among = [item for item in relationships_in(run, top) if item.source in named and item.target in named]
+    return Retrieved(passages=passages, entities=tuple(entities), relationships=tuple(among), retrieval="bm25+vector")

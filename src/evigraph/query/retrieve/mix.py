@@ -1,0 +1,149 @@
+"""`mix`, the default: dense, lexical and graph arms.
+
+Plain score `F = .7 z(dense) + .3 z(BM25)`; graph score `S = L + 5 RD`, with `L` the log mass of a walk that restarts
+at the question's names and `RD` the cosine with the residual question. A gate decides how far the graph is trusted: a
+name that some passage is *about* → `S`; names only mentioned → `z(S) + 2 F`; none → `F`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evigraph.graph.walk import walk
+from evigraph.query.fusion import best_first, min_max, rrf, z_scores
+from evigraph.query.retrieve import facts, local, naive
+from evigraph.query.retrieve.arms import (
+    Board,
+    dense_arm,
+    enter_graph,
+    entities_in,
+    lexical_arm,
+    ordered,
+    relationships_in,
+)
+from evigraph.query.retrieve.combined import merged_signals
+from evigraph.query.retrieve.subgraph import Subgraph, fetch_subgraph
+from evigraph.query.run import Retrieved, Run, Signals
+from evigraph.query.understand import TITLE_LIKE, question_terms
+from evigraph.store.keys import PassageKey
+
+DENSE_WEIGHT = 0.7
+LEXICAL_WEIGHT = 0.3
+GAIN = 0.25
+RESIDUAL_WEIGHT = 5.0
+PLAIN_WEIGHT = 2.0
+
+Floats = NDArray[np.float64]
+
+
+def retrieve(run: Run) -> Retrieved:
+    if run.request.mix_weights is not None:
+        return _weighted_modes(run)
+    board: Board = {}
+    dense = dense_arm(run, board)
+    lexical = lexical_arm(run, board)
+    candidates = list(dict.fromkeys([*dense, *lexical]))
+    graph = _graph_arm(run, board, candidates) if run.asked.anchors else _NO_GRAPH
+    if run.request.fusion == "rrf":
+        plain = rrf([(0.5, dense), (0.5, lexical)])
+        scores = rrf([(run.request.vector_weight, best_first(plain)), (run.request.graph_weight, graph.order)])
+    else:
+        scores = _gated(run, board, candidates, graph)
+    fused = rrf([(DENSE_WEIGHT / 2, dense), (DENSE_WEIGHT / 2, lexical), (LEXICAL_WEIGHT, graph.order)])
+    for key in board:
+        board[key].fused = scores.get(key) if run.request.fusion == "rrf" else fused.get(key)
+    passages = ordered(board, scores)
+    top = [key for key, _ in passages[: run.request.max_chunks]]
+    return Retrieved(
+        passages=passages,
+        entities=tuple(entities_in(run, top, graph.names)),
+        relationships=tuple(relationships_in(run, top)),
+        retrieval="dense+bm25+graph" if graph.order else "dense+bm25",
+    )
+
+
+class _Graph:
+    """The graph arm's outcome: passages best first, `S` of each, mass per name, whether a passage is about a seed."""
+
+    def __init__(
+        self, scores: dict[PassageKey, float], names: dict[str, float], cosines: dict[PassageKey, float], about: bool
+    ) -> None:
+        self.scores = scores
+        self.names = names
+        self.cosines = cosines
+        self.about = about
+        self.order = best_first(scores)
+
+
+_NO_GRAPH = _Graph({}, {}, {}, False)
+
+
+def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
+    subgraph = fetch_subgraph(run, candidates)
+    question = run.asked
+    with run.ledger.stage("walk") as record:
+        residual_vector = run.embedder().embed([question.residual])[0]
+        cosines = run.snapshot.similarities([question.vector, residual_vector], subgraph.passages)
+        dense = np.array([cosines[key][0] for key in subgraph.passages])
+        residual = np.array([cosines[key][1] for key in subgraph.passages])
+        lexical = _residual_lexical(run, subgraph)
+        gain = np.exp(GAIN * (DENSE_WEIGHT * z_scores(residual) + LEXICAL_WEIGHT * z_scores(lexical)))
+        passages, names = walk(subgraph.incidence, min_max(residual), subgraph.seeds, gain)
+        total = np.log(passages + 1e-12) + RESIDUAL_WEIGHT * residual
+        record.items_in, record.items_out = len(subgraph.passages), len(subgraph.passages)
+    # Rounding makes the order independent of the last bits, which differ between processors.
+    scores = {key: round(float(score), 9) for key, score in zip(subgraph.passages, total, strict=True)}
+    enter_graph(board, scores)
+    return _Graph(
+        scores,
+        dict(zip(subgraph.names, names.tolist(), strict=True)),
+        dict(zip(subgraph.passages, dense.tolist(), strict=True)),
+        any(anchor.alias_weight >= TITLE_LIKE for anchor in question.anchors),
+    )
+
+
+def _residual_lexical(run: Run, subgraph: Subgraph) -> Floats:
+    terms = question_terms(run.asked.residual, run.counts.languages)
+    hits = run.snapshot.lexical(terms, run.counts, 4 * len(subgraph.passages))
+    scores = {hit.key: hit.score for hit in hits}
+    return np.array([scores.get(key, 0.0) for key in subgraph.passages])
+
+
+def _gated(run: Run, board: Board, candidates: list[PassageKey], graph: _Graph) -> dict[PassageKey, float]:
+    keys = sorted(set(candidates) | set(graph.scores))
+    if not keys:
+        return {}
+    missing = [key for key in keys if key not in graph.cosines]
+    cosines = {**graph.cosines, **{k: v[0] for k, v in run.snapshot.similarities([run.asked.vector], missing).items()}}
+    dense = np.array([cosines.get(key, 0.0) for key in keys])
+    lexical = np.array([(board[key].bm25_score or 0.0) if key in board else 0.0 for key in keys])
+    plain = DENSE_WEIGHT * z_scores(dense) + LEXICAL_WEIGHT * z_scores(lexical)
+    if not graph.scores:
+        total = plain
+    else:
+        floor = min(graph.scores.values())
+        graphed = np.array([graph.scores.get(key, floor) for key in keys])
+        total = graphed if graph.about else z_scores(graphed) + PLAIN_WEIGHT * plain
+    run.ledger.count("gate", "plain" if not graph.scores else "graph" if graph.about else "both")
+    return {key: round(float(score), 9) for key, score in zip(keys, total, strict=True)}
+
+
+def _weighted_modes(run: Run) -> Retrieved:
+    """Weighted reciprocal rank fusion of whole modes (`mix_weights`)."""
+    weights = run.request.mix_weights or {}
+    modes = {"local": local.retrieve, "global": facts.retrieve, "naive": naive.retrieve}
+    parts = {name: retriever(run) for name, retriever in modes.items() if weights.get(name, 0.0) > 0}
+    signals: dict[PassageKey, Signals] = merged_signals(parts)
+    fused = rrf([(weights[name], [key for key, _ in part.passages]) for name, part in parts.items()])
+    for key, score in fused.items():
+        signals[key].fused = score
+    entities = rrf([(weights[name], [entity for entity, _ in part.entities]) for name, part in parts.items()])
+    relationships = {item.id: item for part in parts.values() for item in part.relationships}
+    ranked = rrf([(weights[name], [item.id for item in part.relationships]) for name, part in parts.items()])
+    return Retrieved(
+        passages=ordered(signals, fused),
+        entities=tuple((entity, entities[entity]) for entity in best_first(entities)),
+        relationships=tuple(relationships[name] for name in best_first(ranked)),
+        retrieval="+".join(parts),
+    )

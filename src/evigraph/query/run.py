@@ -1,0 +1,100 @@
+"""The working state of one question as it passes through the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evigraph.config import Settings
+from evigraph.models.meter import Metered
+from evigraph.models.ports import Embedder
+from evigraph.query.ledger import Ledger
+from evigraph.store import Snapshot
+from evigraph.store.keys import PassageKey
+from evigraph.store.rows import ScopeCounts
+from evigraph.types import Chunk, Citation, Entity, QueryRequest, Relationship
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Anchor:
+    """A name in the question that the scope knows: `[start, end)` in the question, `weight` its rarity in 0-1."""
+
+    key: str
+    text: str
+    start: int
+    end: int
+    passages: int
+    alias_weight: float
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A question as understood: lexical terms, unit vector, anchors, and the names that nothing in scope carries."""
+
+    text: str
+    terms: tuple[str, ...]
+    vector: NDArray[np.float32]
+    anchors: tuple[Anchor, ...]
+    unknown_names: tuple[str, ...]
+    residual: str
+    """The question without its anchors: what is asked *about* them."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Signals:
+    """What each arm says of one passage; None where an arm did not rank it."""
+
+    vector_score: float | None = None
+    vector_rank: int | None = None
+    bm25_score: float | None = None
+    bm25_rank: int | None = None
+    graph_score: float | None = None
+    graph_rank: int | None = None
+    fused: float | None = None
+    score: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retrieved:
+    """A mode's result before it is fetched and cut: passages best first, entities and assertions likewise."""
+
+    passages: tuple[tuple[PassageKey, Signals], ...] = ()
+    entities: tuple[tuple[str, float | None], ...] = ()
+    relationships: tuple[Relationship, ...] = ()
+    retrieval: str = ""
+
+
+@dataclass(kw_only=True)
+class Run:
+    """One question on its way. Steps read what earlier steps left and leave their own."""
+
+    request: QueryRequest
+    snapshot: Snapshot
+    counts: ScopeCounts
+    embedder: Callable[[], Embedder]
+    chat: Metered | None
+    settings: Settings
+    ledger: Ledger
+    question: Question | None = None
+    retrieved: Retrieved = field(default_factory=Retrieved)
+    chunks: list[Chunk] = field(default_factory=list)
+    entities: list[Entity] = field(default_factory=list)
+    relationships: list[Relationship] = field(default_factory=list)
+    context: str = ""
+    prompt: str = ""
+    text: str | None = None
+    citations: list[Citation] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
+    removed_citations: list[int] = field(default_factory=list)
+    answered_by: str = "none"
+    abstain_reason: str | None = None
+
+    @property
+    def asked(self) -> Question:
+        """The understood question; steps after `understand` may rely on it."""
+        assert self.question is not None
+        return self.question

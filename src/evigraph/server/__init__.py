@@ -1,0 +1,1 @@
+"""The HTTP server: `create_app` in `app.py`, `serve` in `run.py`."""

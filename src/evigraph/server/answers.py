@@ -1,0 +1,232 @@
+"""Response bodies as OpenAPI describes them; `evigraph.wire` makes them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemBody(BaseModel):
+    """RFC 9457 problem details. Some codes add members, such as `valid` or `report`."""
+
+    type: str = Field(examples=["urn:evigraph:problem:unknown_mode"])
+    title: str
+    status: int
+    detail: str = Field(description="The cause.")
+    code: str = Field(description="Stable between releases.", examples=["unknown_mode"])
+    hint: str = Field(description="The remedy.")
+
+
+class CitationShape(Shape):
+    """What marker `[n]` rests on: `quote` is the document's text from `start` to `end`, in code points."""
+
+    n: int
+    chunk_id: str
+    document_id: str
+    revision: int
+    source: str
+    title: str
+    start: int
+    end: int
+    quote: str
+    page: int | None
+
+
+class SourceShape(Shape):
+    document_id: str
+    revision: int
+    source: str
+    title: str
+    chunks: list[str]
+
+
+class ChunkShape(Shape):
+    """A passage. A signal that did not rank it is null; `score` is the order."""
+
+    id: str
+    text: str
+    document_id: str
+    revision: int
+    source: str
+    title: str
+    context: str
+    page: int | None
+    start: int
+    end: int
+    vectorScore: float | None
+    vectorRank: int | None
+    bm25Score: float | None
+    bm25Rank: int | None
+    graphScore: float | None
+    graphRank: int | None
+    fusedScore: float | None
+    rerankScore: float | None
+    score: float
+
+
+class EntityShape(Shape):
+    id: str
+    name: str
+    type: str
+    description: str
+    degree: int
+    score: float | None
+    sourceChunks: list[str]
+
+
+class RelationshipShape(Shape):
+    """One assertion of one passage."""
+
+    id: str
+    source: str
+    target: str
+    type: str
+    description: str
+    weight: float
+    sourceName: str
+    sourceType: str
+    targetName: str
+    targetType: str
+    chunk_id: str
+    document_id: str
+    revision: int
+    start: int
+    end: int
+    confidence: float
+    extractor: str
+
+
+class QueryAnswer(BaseModel):
+    """The one response shape of every mode and method."""
+
+    answer: str | None
+    context: str | None
+    prompt: str | None
+    abstained: bool
+    abstain_reason: str | None = Field(description="The stage that came up empty.")
+    mode: str
+    method: str
+    requested: dict[str, str]
+    route: dict[str, Any] | None
+    citations: list[CitationShape]
+    sources: list[SourceShape]
+    chunks: list[ChunkShape]
+    entities: list[EntityShape]
+    relationships: list[RelationshipShape]
+    evidence: dict[str, Any] | None
+    communities: list[dict[str, Any]]
+    degraded: bool = Field(description="True exactly when `method_details.degraded` is not empty.")
+    method_details: dict[str, Any]
+    stats: dict[str, Any]
+    generation: int
+
+
+class IndexedDocumentShape(Shape):
+    document_id: str
+    source: str
+    status: Literal["added", "replaced", "unchanged", "deleted"]
+    revision: int
+    passages: int
+    entities: int
+    assertions: int
+    warnings: list[str]
+
+
+class FileErrorShape(Shape):
+    source: str
+    code: str
+    message: str
+    hint: str
+
+
+class IndexAnswer(Shape):
+    """What became of each document."""
+
+    documents: list[IndexedDocumentShape]
+    errors: list[FileErrorShape]
+    generation: int
+    seconds: float
+    warnings: list[str]
+    job_id: str
+    degraded: list[str] = Field(description="What was asked for and not done, and why.")
+
+
+class DocumentShape(Shape):
+    """A visible document."""
+
+    document_id: str
+    source: str
+    origin: str
+    title: str
+    revision: int
+    generation: int
+    published_at: str
+    date: str | None
+    metadata: dict[str, str]
+    passages: int
+    media_type: str
+    language: str
+    content_hash: str
+
+
+class DocumentsAnswer(Shape):
+    documents: list[DocumentShape]
+
+
+class RevisionShape(Shape):
+    """One entry of a document's history; a deletion is a revision without passages."""
+
+    document_id: str
+    revision: int
+    generation: int
+    published_at: str
+    deleted: bool
+    passages: int
+    title: str
+    content_hash: str
+
+
+class RevisionsAnswer(Shape):
+    revisions: list[RevisionShape]
+
+
+class TextAnswer(Shape):
+    """Extracted text of one revision: what spans point into."""
+
+    document_id: str
+    revision: int
+    text: str
+
+
+class DeletedAnswer(Shape):
+    document_id: str
+    generation: int
+
+
+class PrunedAnswer(Shape):
+    documents: int
+    revisions: int
+    horizon: int
+    seconds: float
+
+
+class ReembeddedAnswer(Shape):
+    generation: int
+
+
+class JobShape(Shape):
+    job_id: str
+    kind: str
+    state: Literal["running", "done", "failed"]
+    started_at: str
+    updated_at: str
+    detail: dict[str, Any]
+
+
+class JobsAnswer(Shape):
+    jobs: list[JobShape]

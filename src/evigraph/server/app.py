@@ -1,0 +1,44 @@
+"""The application: routes, problems and the engine's threads, composed on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+import evigraph
+from evigraph.config import Settings
+from evigraph.engine import Evigraph
+from evigraph.server import openapi, problems
+from evigraph.server.routes import documents, operations, query
+from evigraph.server.work import Work
+
+
+def create_app(source: Evigraph | Settings) -> FastAPI:
+    """The HTTP API over an engine, or over one opened from settings at start and closed at the end.
+
+    An engine handed in stays the caller's to close. `X-Workspace-ID` chooses the workspace of each request.
+    """
+    work = Work(source)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with work.running():
+            yield
+
+    app = FastAPI(
+        title="evigraph",
+        version=evigraph.__version__,
+        description="Index documents into an evidence graph; ask questions; get checked citations.",
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.work = work
+    for routes in (query, documents, operations):
+        app.include_router(routes.router)
+    problems.install(app)
+    openapi.install(app)
+    app.add_middleware(documents.EncodedIds)
+    app.add_middleware(problems.CatchAll)
+    return app

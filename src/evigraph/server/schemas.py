@@ -1,0 +1,123 @@
+"""Request bodies as OpenAPI describes them. They document; `evigraph.query.request.parse` and `index`
+validate, so that Python, command line and HTTP refuse the same things in the same words."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evigraph.query.request import LIMITS
+from evigraph.types import Method, Mode
+
+
+def _bounded(name: str, default: int | None, description: str) -> Any:
+    low, high = LIMITS[name]
+    return Field(default, ge=low, le=high, description=description)
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+
+
+class DocumentFilterBody(Body):
+    """Which documents may be evidence: (ids or sources matching the glob) and dates."""
+
+    document_ids: list[str] | None = Field(None, description="Allow-list. An empty list is an empty scope.")
+    pattern: str | None = Field(None, description="Glob on the source path, in union with `document_ids`.")
+    date_from: str | None = Field(None, description="First day, YYYY-MM-DD. Undated documents are left out.")
+    date_to: str | None = Field(None, description="Last day, YYYY-MM-DD.")
+
+
+class MixWeights(Body):
+    """Weights of the arms of `hybrid` and `mix` in weighted reciprocal rank fusion."""
+
+    local: float = Field(0.0, ge=0, le=1_000)
+    global_: float = Field(0.0, ge=0, le=1_000, alias="global")
+    naive: float = Field(0.0, ge=0, le=1_000)
+
+
+class Params(Body):
+    """The fusion fields, as some callers nest them; the same as at the top level."""
+
+    vector_weight: float | None = Field(None, ge=0, le=1_000)
+    graph_weight: float | None = Field(None, ge=0, le=1_000)
+    mix_weights: MixWeights | None = None
+    fusion: Literal["gate", "rrf"] | None = None
+
+
+class QueryBody(Body):
+    """A question and how to answer it. Only `query` is required."""
+
+    query: str = Field(description="The question.", examples=["What did the Tarn office report about pumps?"])
+    mode: Mode = Field(Mode.MIX, description="Where evidence comes from.")
+    method: Method = Field(Method.STANDARD, description="How the question is asked.")
+    max_chunks: int = _bounded("max_chunks", 10, "Passages returned at most.")
+    max_entities: int = _bounded("max_entities", 20, "Entities returned at most.")
+    max_relationships: int = _bounded("max_relationships", 500, "Relationships returned at most.")
+    max_context_tokens: int = _bounded(
+        "max_context_tokens", 4_000, "Token budget of the context; passages keep at least 40 % of it."
+    )
+    graph_depth: int = _bounded("graph_depth", 2, "Hops walked from the question's entities.")
+    per_node_limit: int = _bounded("per_node_limit", 20, "Assertions followed from one entity at most.")
+    predicates: list[str] | None = Field(None, description="Predicates the walk may follow; null: all.")
+    min_score: float = Field(0.1, ge=-1, le=1, description="Least cosine of a passage found by its vector.")
+    include_sources: bool = Field(True, description="Fill `sources`.")
+    fusion: Literal["gate", "rrf"] | None = Field(
+        None, description="How `mix` joins its arms: `gate` (default), or `rrf` (implied by weights)."
+    )
+    vector_weight: float = Field(0.7, ge=0, le=1_000, description="Weight of the vector arms under `rrf`.")
+    graph_weight: float = Field(0.3, ge=0, le=1_000, description="Weight of the graph arm under `rrf`.")
+    mix_weights: MixWeights | None = Field(None, description="The same, arm by arm.")
+    params: Params | None = Field(None, description="Nested spelling of the fusion fields.")
+    hybrid: bool = Field(False, description="Under `naive`: dense and BM25 instead of dense alone.")
+    parent_context: bool = Field(False, description="Widen passages to their section.")
+    rerank: bool = Field(False, description="Reorder the passages with the rerank backend.")
+    enable_rerank: bool = Field(False, description="Another spelling of `rerank`.")
+    rerank_top_k: int | None = _bounded("rerank_top_k", None, "Passages kept after reranking.")
+    compress: bool = Field(False, description="Keep only the sentences that bear on the question.")
+    context_only: bool = Field(False, description="Return the context, without an answer.")
+    prompt_only: bool = Field(False, description="Return the prompt, without calling a model.")
+    document_filter: DocumentFilterBody | None = Field(None, description="Holds for all of the evidence.")
+    metadata_filter: dict[str, str | int | float | bool] | None = Field(
+        None, description="`source` (file name), `document_id`, or any metadata key; all must match."
+    )
+    llm_model: str | None = Field(None, description="Chat model instead of the configured one.")
+    as_of: int | str | None = Field(None, description="An earlier state: a generation, or a time in ISO 8601.")
+
+
+class DocumentBody(Body):
+    """One document as text."""
+
+    text: str = Field(description="The text, plain or Markdown.")
+    document_id: str | None = Field(None, description="Default: derived from workspace and source.")
+    title: str | None = None
+    source: str | None = Field(None, description="Where it comes from, such as a path or URL.")
+    date: str | None = Field(None, description="YYYY-MM-DD.")
+    metadata: dict[str, str | int | float | bool] | None = None
+
+
+class DocumentsBody(Body):
+    """Several documents."""
+
+    documents: list[DocumentBody] = Field(min_length=1)
+
+
+class UploadBody(Body):
+    """Files, and what holds for all of them."""
+
+    files: list[bytes] = Field(
+        min_length=1, description="One part a file; only the bare name of its file name is used."
+    )
+    metadata: str | None = Field(
+        None, description='A JSON object added to each document, such as `{"region": "north"}`.'
+    )
+    sources: str | None = Field(
+        None,
+        description="A JSON list with a relative source name for each file, such as `reports/2019/a.md`: "
+        "labels only, without `..`.",
+    )
+    build_tree: bool = Field(
+        False,
+        description="Summary trees cannot be built yet: files are indexed, and `degraded` says so.",
+    )

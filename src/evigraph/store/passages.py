@@ -1,0 +1,130 @@
+"""Reads of passages: search by vector and by term, and fetching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evigraph.store.keys import PassageKey
+from evigraph.store.reading import BY_KEY, Reading
+from evigraph.store.rows import Hit, ScopeCounts
+from evigraph.types import Chunk
+
+K1 = 1.2
+B = 0.75
+"""BM25 parameters (Robertson and Zaragoza, 2009)."""
+
+
+class PassageReading(Reading):
+    """Passages of a snapshot."""
+
+    def nearest_passages(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
+        """Exact cosine over the scope, best first, ties by key. `vector` has L2 norm 1."""
+        sql = f"""
+            SELECT revision_key, passage_index, dotProduct(vector, {{vector:Array(Float32)}}) AS score
+            FROM passage_vectors
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND level = 0
+              AND revision_key IN {self.scope.revisions}
+            ORDER BY score DESC, revision_key, passage_index LIMIT {{limit:UInt32}}"""
+        return _hits(self._rows(sql, model=self.model, vector=vector.tolist(), limit=limit))
+
+    def similarities(
+        self, vectors: Sequence[NDArray[np.float32]], keys: Sequence[PassageKey]
+    ) -> dict[PassageKey, tuple[float, ...]]:
+        """Cosines of the given passages with each unit vector, for passages that another arm ranked."""
+        sql = f"""
+            SELECT revision_key, passage_index,
+                arrayMap(other -> dotProduct(vector, other), {{vectors:Array(Array(Float32))}})
+            FROM passage_vectors
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND {BY_KEY}"""
+        if not keys:
+            return {}
+        bound = [vector.tolist() for vector in vectors]
+        rows = self._rows(sql, model=self.model, vectors=bound, keys=list(keys))
+        return {PassageKey(key, index): tuple(scores) for key, index, scores in rows}
+
+    def passage_vectors(self, keys: Sequence[PassageKey]) -> dict[PassageKey, NDArray[np.float32]]:
+        """Stored unit vectors of the given passages."""
+        sql = f"""
+            SELECT revision_key, passage_index, vector FROM passage_vectors
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND {BY_KEY}"""
+        rows = self._rows(sql, model=self.model, keys=list(keys)) if keys else []
+        return {PassageKey(key, index): np.asarray(vector, dtype=np.float32) for key, index, vector in rows}
+
+    def lexical(self, terms: Sequence[str], counts: ScopeCounts, limit: int) -> list[Hit]:
+        """BM25 with the statistics of the scope, best first, ties by key."""
+        if not terms or not counts.passages:
+            return []
+        # Summing a sorted array keeps the last bits of a score independent of the order threads finish in.
+        sql = f"""
+            SELECT revision_key, passage_index, arraySum(arraySort(groupArray(weight))) AS score FROM (
+                SELECT revision_key, passage_index, count() OVER (PARTITION BY term) AS df,
+                    log(1 + ({{passages:Float64}} - df + 0.5) / (df + 0.5)) * tf * ({K1} + 1)
+                        / (tf + {K1} * (1 - {B} + {B} * length / {{average:Float64}})) AS weight
+                FROM terms
+                WHERE workspace = {{workspace:String}} AND term IN {{terms:Array(String)}}
+                  AND revision_key IN {self.scope.revisions})
+            GROUP BY revision_key, passage_index
+            ORDER BY score DESC, revision_key, passage_index LIMIT {{limit:UInt32}}"""
+        parameters = {"passages": float(counts.passages), "average": max(counts.average_terms, 1e-9)}
+        return _hits(self._rows(sql, terms=sorted(set(terms)), limit=limit, **parameters))
+
+    def term_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many passages of the scope each term occurs; absent terms are left out."""
+        sql = f"""
+            SELECT term, count() FROM terms
+            WHERE workspace = {{workspace:String}} AND term IN {{terms:Array(String)}}
+              AND revision_key IN {self.scope.revisions}
+            GROUP BY term ORDER BY term"""
+        return dict(self._rows(sql, terms=sorted(set(terms)))) if terms else {}
+
+    def chunks(self, keys: Sequence[PassageKey]) -> dict[PassageKey, Chunk]:
+        """The passages themselves, unranked."""
+        if not keys:
+            return {}
+        sql = f"""
+            SELECT revision_key, passage_index, document_id, revision, text, start, end, context, page, token_count,
+                sentence_starts, sentence_ends
+            FROM passages WHERE workspace = {{workspace:String}} AND {BY_KEY}"""
+        rows = self._rows(sql, keys=list(keys))
+        labels = self._labels({row[0] for row in rows})
+        return {
+            PassageKey(row[0], row[1]): Chunk(
+                id=f"{row[2]}#{row[1]}",
+                document_id=row[2],
+                revision=row[3],
+                source=labels[row[0]][0],
+                title=labels[row[0]][1],
+                text=row[4],
+                start=row[5],
+                end=row[6],
+                context=row[7],
+                page=row[8],
+                token_count=row[9],
+                sentences=tuple(zip(row[10], row[11], strict=True)),
+            )
+            for row in rows
+        }
+
+    def chunk_ids(self, keys: Sequence[PassageKey]) -> dict[PassageKey, str]:
+        """Public ids of passages."""
+        sql = """
+            SELECT revision_key, document_id FROM publications
+            WHERE workspace = {workspace:String} AND revision_key IN {revisions:Array(UInt128)}"""
+        revisions = sorted({key.revision_key for key in keys})
+        documents = dict(self._rows(sql, revisions=revisions)) if revisions else {}
+        return {key: f"{documents[key.revision_key]}#{key.passage_index}" for key in keys}
+
+    def _labels(self, revision_keys: set[int]) -> dict[int, tuple[str, str]]:
+        sql = """
+            SELECT revision_key, source, title FROM publications
+            WHERE workspace = {workspace:String} AND revision_key IN {revisions:Array(UInt128)}"""
+        rows = self._rows(sql, revisions=sorted(revision_keys))
+        return {key: (source, title) for key, source, title in rows}
+
+
+def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
+    return [Hit(key=PassageKey(key, index), score=float(score)) for key, index, score in rows]

@@ -1,0 +1,71 @@
+"""Physical removal of revisions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from evigraph.errors import StoreError
+from evigraph.store.keys import revision_key
+from evigraph.store.migrations import REVISION_TABLES
+from evigraph.store.store import Store
+
+REMOVED_AT_ONCE = 1_000
+VANISH_SECONDS = 120
+ABANDONED_AFTER = timedelta(hours=24)
+"""On a shared server, rows staged later than this may belong to another process that is still indexing."""
+
+
+def superseded(store: Store, workspace: str, horizon: int) -> list[tuple[str, int]]:
+    """`(document_id, revision)` of all that nobody can see at `horizon`: replaced, deleted, or never published."""
+    embedded = store.connection.folder is not None
+    sql = """
+        SELECT document_id, revision FROM stagings
+        WHERE workspace = {workspace:String} AND staged_at <= {before:DateTime64(6, 'UTC')}
+          AND (document_id, revision) NOT IN (
+            SELECT document_id, revision FROM publications
+            WHERE workspace = {workspace:String} AND generation <= {horizon:UInt64} AND NOT deleted
+              AND (document_id, revision) IN (
+                SELECT document_id, max(revision) FROM publications
+                WHERE workspace = {workspace:String} AND generation <= {horizon:UInt64} GROUP BY document_id))
+        GROUP BY document_id, revision ORDER BY document_id, revision"""
+    now = datetime.now(UTC)
+    before = now if embedded else now - ABANDONED_AFTER
+    rows = store.rows(sql, {"workspace": workspace, "horizon": horizon, "before": before})
+    return [(document_id, revision) for document_id, revision in rows]
+
+
+def remove_revisions(store: Store, workspace: str, doomed: Sequence[tuple[str, int]]) -> None:
+    """Delete every row of these revisions, and wait until no part file holds them."""
+    if not doomed:
+        return
+    for table in (*REVISION_TABLES, "publications"):
+        store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0, cleanup_delay_period = 1")
+        for first in range(0, len(doomed), REMOVED_AT_ONCE):
+            keys = [revision_key(*revision) for revision in doomed[first : first + REMOVED_AT_ONCE]]
+            # A tombstone stays: it keeps revision numbers rising, and holds no text.
+            kept = "AND NOT deleted" if table == "publications" else ""
+            store.command(
+                f"ALTER TABLE {table} DELETE WHERE workspace = {{workspace:String}} {kept}"
+                " AND revision_key IN {keys:Array(UInt128)} SETTINGS mutations_sync = 2",
+                {"workspace": workspace, "keys": keys},
+            )
+    _wait_until_vanished(store)
+    for table in (*REVISION_TABLES, "publications"):
+        store.command(f"ALTER TABLE {table} RESET SETTING old_parts_lifetime, cleanup_delay_period")
+
+
+def _wait_until_vanished(store: Store) -> None:
+    """The engine keeps the old parts a while after a mutation; the text is gone only when they are."""
+    sql = """
+        SELECT count() FROM system.parts
+        WHERE NOT active AND database = currentDatabase() AND table IN {tables:Array(String)}"""
+    deadline = time.monotonic() + VANISH_SECONDS
+    while store.rows(sql, {"tables": [*REVISION_TABLES, "publications"]})[0][0]:
+        if time.monotonic() > deadline:
+            raise StoreError(
+                f"superseded rows are deleted, but the engine still holds old part files after {VANISH_SECONDS} s",
+                hint="run `evigraph prune` again later",
+            )
+        time.sleep(0.25)

@@ -1,0 +1,344 @@
+"""Opening a store, and every write: stage, publish, delete, jobs, the embedding model in force."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from evigraph.errors import BeforePruneHorizon, ConcurrentWrite, NotFound
+from evigraph.store.connect import Connection, translated
+from evigraph.store.database import Database
+from evigraph.store.keys import revision_key
+from evigraph.store.migrations import migrate
+from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
+from evigraph.store.snapshot import Snapshot
+from evigraph.store.staging import insert_staged
+from evigraph.store.visibility import Scope
+from evigraph.types import DocumentFilter, DocumentInfo, RevisionInfo
+
+
+def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
+    """Open a store by DSN or folder, or around a caller's `clickhouse-connect` client; migrate it if it is older."""
+    connection = Connection(dsn, client=client)
+    try:
+        with translated():
+            migrate(connection.client)
+    except BaseException:
+        connection.close()
+        raise
+    return Store(connection)
+
+
+class Store(Database):
+    """All workspaces of one database. Thread safe; one process writes a workspace at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.writing = threading.RLock()
+        """Held by whoever changes what is visible, so that generations stay in order."""
+        self._maintaining = threading.Lock()
+        self._pins: Counter[tuple[str, int]] = Counter()
+        self._pins_changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def maintenance(self) -> Iterator[None]:
+        """One index, prune or reembed run at a time; queries and deletions go on beside it."""
+        with self._maintaining:
+            yield
+
+    # ---------------------------------------------------------------- generations
+
+    def generation(self, workspace: str) -> int:
+        """The newest generation of a workspace; 0 for one that nothing was ever published in."""
+        sql = """
+            SELECT greatest(
+                (SELECT max(generation) FROM publications WHERE workspace = {workspace:String}),
+                (SELECT max(generation) FROM changes WHERE workspace = {workspace:String}))"""
+        return int(self.rows(sql, {"workspace": workspace})[0][0])
+
+    def generation_at(self, workspace: str, moment: int | datetime) -> int:
+        """Resolve `as_of`: a generation, or the newest one published at or before a timestamp (naive means UTC)."""
+        horizon = self.prune_horizon(workspace)
+        newest = self.generation(workspace)
+        if isinstance(moment, datetime):
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+            sql = """
+                SELECT greatest(
+                    (SELECT max(generation) FROM publications
+                     WHERE workspace = {workspace:String} AND published_at <= {moment:DateTime64(6, 'UTC')}),
+                    (SELECT max(generation) FROM changes
+                     WHERE workspace = {workspace:String} AND at <= {moment:DateTime64(6, 'UTC')}))"""
+            resolved = int(self.rows(sql, {"workspace": workspace, "moment": moment.astimezone(UTC)})[0][0])
+        else:
+            resolved = min(moment, newest)
+        if resolved < horizon:
+            raise BeforePruneHorizon(
+                f"generation {resolved} lies before generation {horizon}, up to which superseded text was pruned",
+                hint=f"ask for generation {horizon} or later",
+            )
+        return resolved
+
+    def prune_horizon(self, workspace: str) -> int:
+        sql = "SELECT max(generation) FROM changes WHERE workspace = {workspace:String} AND kind = 'prune'"
+        return int(self.rows(sql, {"workspace": workspace})[0][0])
+
+    @contextlib.contextmanager
+    def snapshot(
+        self,
+        workspace: str,
+        *,
+        as_of: int | datetime | None = None,
+        document_filter: DocumentFilter | None = None,
+        metadata_filter: Mapping[str, str] | None = None,
+    ) -> Iterator[Snapshot]:
+        """Pin one generation; every statement of the snapshot reads that generation. `prune` waits for pins."""
+        with self._pins_changed:
+            generation = self.generation(workspace) if as_of is None else self.generation_at(workspace, as_of)
+            self._pins[workspace, generation] += 1
+        scope = Scope(
+            workspace=workspace,
+            generation=generation,
+            document_filter=document_filter,
+            metadata_filter=metadata_filter,
+        )
+        try:
+            yield Snapshot(self.rows, scope, model=self.embedder_at(workspace, generation)[0])
+        finally:
+            with self._pins_changed:
+                self._pins[workspace, generation] -= 1
+                self._pins_changed.notify_all()
+
+    def wait_for_pins(self, workspace: str, before: int) -> None:
+        """Block until no running query of this process reads a generation older than `before`."""
+        with self._pins_changed:
+            self._pins_changed.wait_for(
+                lambda: (
+                    not any(
+                        count and name == workspace and generation < before
+                        for (name, generation), count in self._pins.items()
+                    )
+                )
+            )
+
+    # ---------------------------------------------------------------- writing documents
+
+    def known(self, workspace: str, document_ids: Sequence[str]) -> dict[str, KnownRevision]:
+        """Latest publication of each given document that has one."""
+        sql = """
+            SELECT document_id, revision, content_hash, deleted FROM publications
+            WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)}
+            ORDER BY document_id, revision DESC LIMIT 1 BY document_id"""
+        rows = self.rows(sql, {"workspace": workspace, "ids": list(document_ids)})
+        return {row[0]: KnownRevision(revision=row[1], content_hash=row[2], deleted=row[3]) for row in rows}
+
+    def reserve(self, workspace: str, document_ids: Sequence[str]) -> dict[str, int]:
+        """Reserve the next revision number of each document, above any that was ever staged."""
+        with self.writing:
+            sql = """
+                SELECT document_id, max(revision) FROM (
+                    SELECT document_id, revision FROM stagings
+                    WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)}
+                    UNION ALL
+                    SELECT document_id, revision FROM publications
+                    WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)})
+                GROUP BY document_id"""
+            last = dict(self.rows(sql, {"workspace": workspace, "ids": list(document_ids)}))
+            reserved = {document_id: last.get(document_id, 0) + 1 for document_id in document_ids}
+            now = datetime.now(UTC)
+            self.insert(
+                "stagings",
+                ("workspace", "document_id", "revision", "revision_key", "staged_at"),
+                [[workspace, name, number, revision_key(name, number), now] for name, number in reserved.items()],
+            )
+            return reserved
+
+    def stage(self, workspace: str, model: str, batch: Sequence[StagedPassages]) -> None:
+        """Write passages and all that hangs on them. Nothing of it is visible before `publish`."""
+        insert_staged(self.insert, workspace, model, batch)
+
+    def stage_text(self, workspace: str, parts: Sequence[tuple[int, int, str]]) -> None:
+        """Write parts of extracted document text as `(revision_key, start, text)`."""
+        self.insert(
+            "document_texts",
+            ("workspace", "revision_key", "start", "text"),
+            [[workspace, *part] for part in parts],
+        )
+
+    def publish(self, workspace: str, publications: Sequence[Publication]) -> int:
+        """Make staged revisions visible, all in one insert, each at its own generation; return the newest."""
+        with self.writing:
+            first = self.generation(workspace) + 1
+            now = datetime.now(UTC)
+            self.insert(
+                "publications",
+                _PUBLICATION_COLUMNS,
+                [
+                    _publication_row(workspace, publication, first + offset, now)
+                    for offset, publication in enumerate(publications)
+                ],
+            )
+            last = first + len(publications) - 1
+            self._refuse_shared_generations(workspace, first, last, len(publications))
+            return last
+
+    def delete(self, workspace: str, document_id: str) -> int:
+        """Publish a revision without passages; return its generation. Raises `NotFound` if nothing is visible."""
+        with self.writing:
+            known = self.known(workspace, [document_id]).get(document_id)
+            if known is None or known.deleted:
+                raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
+            info = self.document(workspace, document_id)
+            revision = self.reserve(workspace, [document_id])[document_id]
+            tombstone = Publication(
+                document_id=document_id,
+                revision=revision,
+                origin=info.origin,
+                source=info.source,
+                title="",
+                date=None,
+                metadata={},
+                media_type=info.media_type,
+                language="",
+                content_hash="",
+                passages=0,
+                terms=0,
+                deleted=True,
+            )
+            return self.publish(workspace, [tombstone])
+
+    def _refuse_shared_generations(self, workspace: str, first: int, last: int, count: int) -> None:
+        sql = """
+            SELECT count() FROM publications
+            WHERE workspace = {workspace:String} AND generation BETWEEN {first:UInt64} AND {last:UInt64}"""
+        found = self.rows(sql, {"workspace": workspace, "first": first, "last": last})[0][0]
+        if found != count:
+            raise ConcurrentWrite(
+                f"another process published in workspace {workspace!r} at the same moment",
+                hint="let one process (a server) write a workspace; nothing was lost, re-run to be sure of the order",
+            )
+
+    # ---------------------------------------------------------------- reading the catalogue
+
+    def documents(self, workspace: str, *, as_of: int | datetime | None = None) -> list[DocumentInfo]:
+        """Visible documents by source, then id."""
+        with self.snapshot(workspace, as_of=as_of) as snapshot:
+            return snapshot.documents()
+
+    def document(self, workspace: str, document_id: str, *, as_of: int | datetime | None = None) -> DocumentInfo:
+        """One visible document. Raises `NotFound`."""
+        only = DocumentFilter(document_ids=(document_id,))
+        with self.snapshot(workspace, as_of=as_of, document_filter=only) as snapshot:
+            found = snapshot.documents()
+        if not found:
+            raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
+        return found[0]
+
+    def document_text(self, workspace: str, document_id: str, revision: int) -> str:
+        """Extracted text of one published revision, whole. Raises `NotFound` where it was pruned or never staged."""
+        sql = """
+            SELECT text FROM document_texts
+            WHERE workspace = {workspace:String} AND revision_key = {key:UInt128} ORDER BY start"""
+        parts = self.rows(sql, {"workspace": workspace, "key": revision_key(document_id, revision)})
+        if not parts:
+            raise NotFound(f"no text of {document_id!r} revision {revision}", hint="it may have been pruned")
+        return "".join(part[0] for part in parts)
+
+    def revisions(self, workspace: str, document_id: str) -> list[RevisionInfo]:
+        """History of a document, oldest first. Raises `NotFound` for one never published."""
+        sql = """
+            SELECT document_id, revision, generation, published_at, deleted, passages, title, content_hash
+            FROM publications WHERE workspace = {workspace:String} AND document_id = {id:String}
+            ORDER BY revision, generation"""
+        rows = self.rows(sql, {"workspace": workspace, "id": document_id})
+        if not rows:
+            raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
+        return [
+            RevisionInfo(
+                document_id=row[0],
+                revision=row[1],
+                generation=row[2],
+                published_at=utc(row[3]),
+                deleted=row[4],
+                passages=row[5],
+                title=row[6],
+                content_hash=row[7],
+            )
+            for row in rows
+        ]
+
+    def workspaces(self) -> list[str]:
+        """Workspaces in which anything was ever published, by name."""
+        return [row[0] for row in self.rows("SELECT DISTINCT workspace FROM publications ORDER BY workspace", {})]
+
+    # ---------------------------------------------------------------- the embedding model in force
+
+    def embedder_at(self, workspace: str, generation: int) -> tuple[str, int]:
+        """Name and dimension of the embedding model at a generation; `("", 0)` before the first index."""
+        sql = """
+            SELECT detail FROM changes
+            WHERE workspace = {workspace:String} AND kind = 'embedder' AND generation <= {generation:UInt64}
+            ORDER BY generation DESC LIMIT 1"""
+        rows = self.rows(sql, {"workspace": workspace, "generation": generation})
+        if not rows:
+            return "", 0
+        detail = json.loads(rows[0][0])
+        return detail["model"], detail["dimension"]
+
+    def record_change(self, workspace: str, kind: str, detail: Mapping[str, Any]) -> int:
+        """Append a change that is not a publication; return its generation."""
+        with self.writing:
+            generation = self.generation(workspace) + 1
+            self.insert(
+                "changes",
+                ("workspace", "generation", "at", "kind", "detail"),
+                [[workspace, generation, datetime.now(UTC), kind, json.dumps(detail, sort_keys=True)]],
+            )
+            return generation
+
+
+_PUBLICATION_COLUMNS = (
+    "workspace",
+    "document_id",
+    "revision",
+    "revision_key",
+    "generation",
+    "published_at",
+    "deleted",
+    "origin",
+    "source",
+    "title",
+    "date",
+    "metadata",
+    "media_type",
+    "language",
+    "content_hash",
+    "passages",
+    "terms",
+)
+
+
+def _publication_row(workspace: str, publication: Publication, generation: int, now: datetime) -> list[Any]:
+    return [
+        workspace,
+        publication.document_id,
+        publication.revision,
+        revision_key(publication.document_id, publication.revision),
+        generation,
+        now,
+        publication.deleted,
+        publication.origin,
+        publication.source,
+        publication.title,
+        publication.date,
+        dict(publication.metadata),
+        publication.media_type,
+        publication.language,
+        publication.content_hash,
+        publication.passages,
+        publication.terms,
+    ]

@@ -1,0 +1,129 @@
+"""Which document revisions a query may see. Every statement that discovers rows goes through `Scope`.
+
+A document's latest revision published at or before the query's generation decides; deletions drop out; only then do
+filters apply. So a filter can never bring back an older revision whose metadata happened to match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evigraph.types import DocumentFilter
+
+_LATEST = """
+    SELECT * FROM publications
+    WHERE workspace = {workspace:String} AND generation <= {generation:UInt64}
+    ORDER BY document_id, revision DESC, generation DESC
+    LIMIT 1 BY document_id"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    """One workspace at one generation, filtered. `parameters` binds what the SQL fragments name."""
+
+    workspace: str
+    generation: int
+    document_filter: DocumentFilter | None = None
+    metadata_filter: Mapping[str, str] | None = None
+
+    @property
+    def filtered(self) -> bool:
+        return self.document_filter is not None or bool(self.metadata_filter)
+
+    @property
+    def documents(self) -> str:
+        """Subquery: the publications in scope, one row per visible document."""
+        conditions = " AND ".join(["NOT deleted", *self._conditions()])
+        return f"(SELECT * FROM ({_LATEST}) WHERE {conditions})"
+
+    @property
+    def revisions(self) -> str:
+        """Subquery: `revision_key`s in scope, for `revision_key IN …`."""
+        return f"(SELECT revision_key FROM {self.documents})"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        bound: dict[str, Any] = {"workspace": self.workspace, "generation": self.generation}
+        documents = self.document_filter
+        if documents is not None:
+            if documents.document_ids is not None:
+                bound["filter_ids"] = list(documents.document_ids)
+            if documents.pattern is not None:
+                bound["filter_pattern"] = glob_to_regex(documents.pattern)
+            if documents.date_from is not None:
+                bound["filter_from"] = documents.date_from
+            if documents.date_to is not None:
+                bound["filter_to"] = documents.date_to
+        for number, (key, value) in enumerate(sorted((self.metadata_filter or {}).items())):
+            bound[f"meta_key_{number}"] = key
+            bound[f"meta_value_{number}"] = value
+        return bound
+
+    def without_dates(self) -> Scope:
+        """The same scope with the date bounds lifted, to count what they leave out for want of a date."""
+        documents = self.document_filter
+        assert documents is not None
+        lifted = DocumentFilter(document_ids=documents.document_ids, pattern=documents.pattern)
+        return Scope(
+            workspace=self.workspace,
+            generation=self.generation,
+            document_filter=lifted,
+            metadata_filter=self.metadata_filter,
+        )
+
+    def _conditions(self) -> list[str]:
+        conditions = []
+        documents = self.document_filter
+        if documents is not None:
+            allowed = []
+            if documents.document_ids is not None:
+                allowed.append("document_id IN {filter_ids:Array(String)}")
+            if documents.pattern is not None:
+                allowed.append("match(source, {filter_pattern:String})")
+            if allowed:
+                conditions.append(f"({' OR '.join(allowed)})")
+            if documents.date_from is not None:
+                conditions.append("date >= {filter_from:Date32}")
+            if documents.date_to is not None:
+                conditions.append("date <= {filter_to:Date32}")
+        for number, (key, _) in enumerate(sorted((self.metadata_filter or {}).items())):
+            conditions.append(_metadata_condition(key, number))
+        return conditions
+
+
+def _metadata_condition(key: str, number: int) -> str:
+    value = f"{{meta_value_{number}:String}}"
+    if key == "document_id":
+        return f"document_id = {value}"
+    if key == "source":
+        # The exact file name, with or without the folders before it.
+        return f"(source = {value} OR substring(source, length(source) - position(reverse(source), '/') + 2) = {value})"
+    name = f"{{meta_key_{number}:String}}"
+    # A missing key reads as '' in a Map, so presence is asked for first.
+    return f"(mapContains(metadata, {name}) AND metadata[{name}] = {value})"
+
+
+def glob_to_regex(pattern: str) -> str:
+    """RE2 regex of a glob over a source path: `*` and `?` cross folder borders, `[abc]` and `[!abc]` are classes.
+
+    `fnmatch.translate` writes atomic groups, which RE2 does not know.
+    """
+    out, position = [], 0
+    while position < len(pattern):
+        char = pattern[position]
+        closing = pattern.find("]", position + 2) if char == "[" else -1
+        if char == "*":
+            out.append(".*")
+        elif char == "?":
+            out.append(".")
+        elif closing > 0:
+            inside = pattern[position + 1 : closing].replace("\\", "\\\\").replace("[", "\\[")
+            out.append(f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside}]")
+            position = closing
+        else:
+            out.append(re.escape(char))
+        position += 1
+    return f"(?s)^{''.join(out)}$"

@@ -1,0 +1,1 @@
+"""Language-aware text analysis: names, terms, sentences, languages."""

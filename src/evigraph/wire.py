@@ -1,0 +1,150 @@
+"""Answers and reports as JSON: one shape for HTTP, `--json` and files (SPEC 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from datetime import date, datetime
+from typing import Any
+
+from evigraph.types import Answer, Chunk, Citation, Entity, Relationship
+
+
+def answer_to_wire(answer: Answer) -> dict[str, Any]:
+    """The response of `POST /api/v1/query`."""
+    evidence = answer.evidence
+    request = answer.request
+    return {
+        "answer": answer.text,
+        "context": answer.context,
+        "prompt": answer.prompt,
+        "abstained": answer.abstained,
+        "abstain_reason": answer.abstain_reason,
+        "mode": evidence.mode.value,
+        "method": request.method.value,
+        "requested": {"mode": request.mode.value, "method": request.method.value},
+        "route": None,
+        "citations": [_citation(citation) for citation in answer.citations],
+        "sources": _sources(answer) if request.include_sources else [],
+        "chunks": [_chunk(chunk) for chunk in evidence.chunks],
+        "entities": [_entity(entity) for entity in evidence.entities],
+        "relationships": [_relationship(item) for item in evidence.relationships],
+        "evidence": None,
+        "communities": [],
+        "degraded": bool(answer.degraded),
+        "method_details": {
+            "degraded": list(answer.degraded),
+            "retrieval": evidence.retrieval,
+            "answered_by": answer.answered_by,
+            "document_filter": plain(request.document_filter),
+            "metadata_filter": None if request.metadata_filter is None else dict(request.metadata_filter),
+            "unsupported": list(answer.unsupported),
+            "removed_citations": list(answer.removed_citations),
+        },
+        "stats": plain(answer.stats),
+        "generation": evidence.generation,
+    }
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, dates and tuples as JSON values."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    return value
+
+
+def _citation(citation: Citation) -> dict[str, Any]:
+    return {
+        "n": citation.n,
+        "chunk_id": citation.chunk_id,
+        "document_id": citation.document_id,
+        "revision": citation.revision,
+        "source": citation.source,
+        "title": citation.title,
+        "start": citation.start,
+        "end": citation.end,
+        "quote": citation.quote,
+        "page": citation.page,
+    }
+
+
+def _sources(answer: Answer) -> list[dict[str, Any]]:
+    """Documents of the evidence, in the order of their best passage."""
+    seen: dict[str, dict[str, Any]] = {}
+    for chunk in answer.evidence.chunks:
+        entry = seen.setdefault(
+            chunk.document_id,
+            {
+                "document_id": chunk.document_id,
+                "revision": chunk.revision,
+                "source": chunk.source,
+                "title": chunk.title,
+                "chunks": [],
+            },
+        )
+        entry["chunks"].append(chunk.id)
+    return list(seen.values())
+
+
+def _chunk(chunk: Chunk) -> dict[str, Any]:
+    return {
+        "id": chunk.id,
+        "text": chunk.text,
+        "document_id": chunk.document_id,
+        "revision": chunk.revision,
+        "source": chunk.source,
+        "title": chunk.title,
+        "context": chunk.context,
+        "page": chunk.page,
+        "start": chunk.start,
+        "end": chunk.end,
+        "vectorScore": chunk.vector_score,
+        "vectorRank": chunk.vector_rank,
+        "bm25Score": chunk.bm25_score,
+        "bm25Rank": chunk.bm25_rank,
+        "graphScore": chunk.graph_score,
+        "graphRank": chunk.graph_rank,
+        "fusedScore": chunk.fused_score,
+        "rerankScore": chunk.rerank_score,
+        "score": chunk.score,
+    }
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    return {
+        "id": entity.id,
+        "name": entity.name,
+        "type": entity.type,
+        "description": entity.description,
+        "degree": entity.degree,
+        "score": entity.score,
+        "sourceChunks": list(entity.source_chunks),
+    }
+
+
+def _relationship(item: Relationship) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "source": item.source,
+        "target": item.target,
+        "type": item.type,
+        "description": item.description,
+        "weight": item.weight,
+        "sourceName": item.source_name,
+        "sourceType": item.source_type,
+        "targetName": item.target_name,
+        "targetType": item.target_type,
+        "chunk_id": item.chunk_id,
+        "document_id": item.document_id,
+        "revision": item.revision,
+        "start": item.start,
+        "end": item.end,
+        "confidence": item.confidence,
+        "extractor": item.extractor,
+    }
