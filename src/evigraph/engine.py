@@ -63,26 +63,27 @@ class Evigraph:
         self.settings = settings or Settings()
         self.data = None if client is not None else str(data or self.settings.data)
         self.store: Store = open_store(self.data, client=client)
-        self._given = {"embedder": embedder, "chat": chat, "extractor": extractor}
+        self._models = _Models(self.settings, embedder=embedder, chat=chat, extractor=extractor)
 
-    # ---------------------------------------------------------------- models, made when first needed
-
-    @cached_property
+    @property
     def embedder(self) -> Embedder:
-        return self._given["embedder"] or make_embedder(self.settings)  # type: ignore[return-value]
+        """The embedding model, made when first needed."""
+        return self._models.embedder
 
-    @cached_property
+    @property
     def chat(self) -> ChatModel | None:
-        return self._given["chat"] or make_chat(self.settings)  # type: ignore[return-value]
+        """The chat model; None in offline mode."""
+        return self._models.chat
 
-    @cached_property
+    @property
     def extractor(self) -> Extractor:
-        return self._given["extractor"] or make_extractor(self.settings)  # type: ignore[return-value]
+        """The extractor, made when first needed."""
+        return self._models.extractor
 
     def in_workspace(self, workspace: str) -> Evigraph:
         """The same store and models, another workspace. Closing either closes both."""
         view = object.__new__(Evigraph)
-        view.__dict__.update(self.__dict__, embedder=self.embedder, chat=self.chat)
+        view.__dict__.update(self.__dict__)
         view.workspace = check_workspace(workspace)
         return view
 
@@ -95,17 +96,23 @@ class Evigraph:
         root: str | Path | None = None,
         metadata: Mapping[str, Any] | None = None,
         sync: bool = False,
+        origin: str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> IndexReport:
         """Read, chunk, extract, embed and publish. What cannot be read is listed in the report; the rest goes on.
 
         `root` bounds what may be read and names sources relative to it; `metadata` is added to every document; `sync`
-        deletes documents of the indexed folder whose files are gone. Unchanged content costs nothing.
+        deletes documents of the indexed folder whose files are gone; `origin` names where files came from if not the
+        folder they are read from (an upload says ""). Unchanged content costs nothing.
         Raises `EmbedderMismatch` if the workspace was embedded with another model.
         """
-        options = IndexOptions(root=None if root is None else Path(root), metadata=metadata or {}, sync=sync)
+        options = IndexOptions(
+            root=None if root is None else Path(root), metadata=metadata or {}, sync=sync, origin=origin
+        )
         items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
-        indexer = Indexer(self.store, self.workspace, self.embedder, lambda: self.extractor, self.settings)
+        indexer = Indexer(
+            self.store, self.workspace, self._models.embedder, lambda: self._models.extractor, self.settings
+        )
         return indexer.run(items, options, progress)
 
     def delete(self, document_id: str) -> int:
@@ -135,7 +142,7 @@ class Evigraph:
 
     def reembed(self, *, progress: Callable[[Progress], None] | None = None) -> int:
         """Embed the workspace with the configured model, then switch to it; return the generation of the switch."""
-        return reembed(self.store, self.workspace, self.embedder, progress)
+        return reembed(self.store, self.workspace, self._models.embedder, progress)
 
     def jobs(self) -> list[Job]:
         """Records of index, prune and reembed runs, newest first."""
@@ -150,20 +157,21 @@ class Evigraph:
         `context_only`, `as_of`, …). Raises `InputError`s for bad ones and `ModelNotConfigured` for `bypass` offline.
         """
         request = parse({"query": question, **options}, max_query_chars=self.settings.max_query_chars)
-        return self._queries.ask(request)
+        return self.queries.ask(request)
 
     def retrieve(self, question: str, **options: Any) -> Evidence:
         """Evidence alone: ranked passages, entities and relationships of the chosen mode (default `mix`)."""
         request = parse({"query": question, **options}, max_query_chars=self.settings.max_query_chars)
-        return self._queries.retrieve(request)
+        return self.queries.retrieve(request)
 
     def capabilities(self) -> dict[str, Any]:
         """What runs here: models, and each mode, method and enhancer with its limits."""
-        return self._queries.capabilities(extractor=lambda: self.extractor.name)
+        return self.queries.capabilities(extractor=lambda: self._models.extractor.name)
 
     @property
-    def _queries(self) -> QueryEngine:
-        return QueryEngine(self.store, self.workspace, lambda: self.embedder, self.chat, self.settings)
+    def queries(self) -> QueryEngine:
+        """The query pipeline over this workspace, for those who drive its steps themselves."""
+        return QueryEngine(self.store, self.workspace, lambda: self._models.embedder, self._models.chat, self.settings)
 
     # ---------------------------------------------------------------- lifetime
 
@@ -178,3 +186,28 @@ class Evigraph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Models:
+    """What was handed in, else what the settings name; shared by all workspaces of an engine."""
+
+    def __init__(
+        self, settings: Settings, *, embedder: Embedder | None, chat: ChatModel | None, extractor: Extractor | None
+    ) -> None:
+        self._settings = settings
+        self._given = embedder, chat, extractor
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        given = self._given[0]
+        return make_embedder(self._settings) if given is None else given
+
+    @cached_property
+    def chat(self) -> ChatModel | None:
+        given = self._given[1]
+        return make_chat(self._settings) if given is None else given
+
+    @cached_property
+    def extractor(self) -> Extractor:
+        given = self._given[2]
+        return make_extractor(self._settings) if given is None else given

@@ -45,9 +45,7 @@ DOCUMENTS = [
 @contextmanager
 def running(source: Evigraph | Settings) -> Iterator[httpx2.Client]:
     """Serve in a thread; yield a client of that server."""
-    config = uvicorn.Config(
-        create_app(source), host="127.0.0.1", port=0, log_config=None, lifespan="on", ws="none"
-    )
+    config = uvicorn.Config(create_app(source), host="127.0.0.1", port=0, log_config=None, lifespan="on", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -131,17 +131,13 @@ def test_wrong_content_types_of_uploads(client: httpx2.Client) -> None:
 def test_bad_workspaces(client: httpx2.Client, name: str) -> None:
     for method, path in (("POST", QUERY), ("GET", DOCUMENTS), ("POST", "/api/v1/prune")):
         headers = [(b"X-Workspace-ID", name.encode()), (b"Content-Type", b"application/json")]
-        problem_of(
-            client.request(method, path, content=b'{"query": "x"}', headers=headers), 422, "invalid_value"
-        )
+        problem_of(client.request(method, path, content=b'{"query": "x"}', headers=headers), 422, "invalid_value")
 
 
 def test_an_injected_id_is_only_an_id(client: httpx2.Client) -> None:
     ids = ["'; DROP TABLE passages; --", "{workspace:String}", "%(x)s", "\\'"]
     for document_id in ids:
-        response = client.post(
-            QUERY, json={"query": "Hana Sefu", "document_filter": {"document_ids": [document_id]}}
-        )
+        response = client.post(QUERY, json={"query": "Hana Sefu", "document_filter": {"document_ids": [document_id]}})
         assert response.status_code == 200
         assert response.json()["chunks"] == []
 

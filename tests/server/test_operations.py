@@ -57,9 +57,7 @@ def test_prune_reports_and_earlier_states_are_gone(
     assert done.json()["revisions"] == 1
     early = client.post("/api/v1/query", json={"query": "words", "as_of": 1}, headers=mine)
     problem_of(early, 410, "before_prune_horizon")
-    problem_of(
-        client.get("/api/v1/documents", params={"as_of": 1}, headers=mine), 410, "before_prune_horizon"
-    )
+    problem_of(client.get("/api/v1/documents", params={"as_of": 1}, headers=mine), 410, "before_prune_horizon")
     jobs = client.get("/api/v1/jobs", headers=mine).json()["jobs"]
     assert [(job["kind"], job["state"]) for job in jobs] == [("index", "done"), ("index", "done")]
 

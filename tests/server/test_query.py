@@ -35,9 +35,7 @@ def talkative(engine: Evigraph) -> Iterator[httpx2.Client]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_answers_in_one_shape(client: httpx2.Client, mode: str) -> None:
-    response = client.post(
-        "/api/v1/query", json={"query": "Who trained the mechanics in Tarn?", "mode": mode}
-    )
+    response = client.post("/api/v1/query", json={"query": "Who trained the mechanics in Tarn?", "mode": mode})
     assert response.status_code == 200, response.text
     body = response.json()
     QueryAnswer.model_validate(body)
@@ -89,9 +87,7 @@ def test_filters_hold(client: httpx2.Client) -> None:
 
 def test_nested_weights_are_understood(client: httpx2.Client) -> None:
     weights = {"vector_weight": 0.7, "graph_weight": 0.3}
-    nested = client.post(
-        "/api/v1/query", json={"query": "Hana Sefu", "mode": "mix", "params": weights}
-    ).json()
+    nested = client.post("/api/v1/query", json={"query": "Hana Sefu", "mode": "mix", "params": weights}).json()
     flat = client.post("/api/v1/query", json={"query": "Hana Sefu", "mode": "mix", **weights}).json()
     assert nested["chunks"] == flat["chunks"]
     assert nested["chunks"][0]["fusedScore"] is not None
@@ -112,9 +108,7 @@ def curl_lines(shared_data: Path) -> list[str]:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("number", range(9))
-def test_every_curl_line_of_the_reference_works(
-    talkative: httpx2.Client, shared_data: Path, number: int
-) -> None:
+def test_every_curl_line_of_the_reference_works(talkative: httpx2.Client, shared_data: Path, number: int) -> None:
     words = shlex.split(curl_lines(shared_data)[number].replace("\\\n", ""))
     url = next(word for word in words if word.startswith("http"))
     headers = dict(words[i + 1].split(": ", 1) for i, word in enumerate(words) if word == "-H")

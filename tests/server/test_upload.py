@@ -17,9 +17,7 @@ from .serving import problem_of
 PATH = "/api/v1/documents/upload"
 
 
-def upload(
-    client: httpx2.Client, workspace: str, *files: tuple[str, bytes], **fields: str
-) -> httpx2.Response:
+def upload(client: httpx2.Client, workspace: str, *files: tuple[str, bytes], **fields: str) -> httpx2.Response:
     parts = [("files", (name, content, "application/octet-stream")) for name, content in files]
     return client.post(PATH, files=parts, data=fields, headers={"X-Workspace-ID": workspace})
 

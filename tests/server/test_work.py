@@ -80,9 +80,7 @@ def test_indexing_does_not_block_reading(doorkeeper: Doorkeeper, client: httpx2.
 
 def test_reading_is_bounded(doorkeeper: Doorkeeper, client: httpx2.Client) -> None:
     with ThreadPoolExecutor(READERS + 4) as callers:
-        reads = [
-            callers.submit(client.get, "/api/v1/documents", params={"as_of": 1}) for _ in range(READERS + 4)
-        ]
+        reads = [callers.submit(client.get, "/api/v1/documents", params={"as_of": 1}) for _ in range(READERS + 4)]
         for _ in range(READERS):
             assert doorkeeper.inside.acquire(timeout=30)
         assert client.get("/health").status_code == 200
@@ -91,9 +89,7 @@ def test_reading_is_bounded(doorkeeper: Doorkeeper, client: httpx2.Client) -> No
     assert doorkeeper.most == READERS
 
 
-def test_an_unforeseen_error_is_logged_and_not_told(
-    client: httpx2.Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unforeseen_error_is_logged_and_not_told(client: httpx2.Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, logger="evigraph.server"):
         response = client.get("/api/v1/jobs")
     problem_of(response, 500, "internal_error")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,10 @@ class FactEmbedder:
         self._embedder = embedder
         self._known: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
-    def embed(self, document_id: str, extraction: Extraction) -> list[FactVector]:
-        """Entities, then stated assertions; co-occurrence says nothing worth searching."""
-        entities = entity_texts(extraction)
+    def embed(self, document_id: str, extraction: Extraction, *, embedded: Set[str] = frozenset()) -> list[FactVector]:
+        """Entities, then stated assertions; co-occurrence says nothing worth searching. Entities that an earlier part
+        of the document `embedded` are left out: a revision has one vector of each."""
+        entities = {ref: text for ref, text in entity_texts(extraction).items() if ref not in embedded}
         stated = {
             identify(document_id, assertion): assertion_text(assertion)
             for assertion in extraction.assertions

@@ -11,25 +11,27 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.errors import EmbedderMismatch, EmptyDocument, EvigraphError, InvalidValue, ReadError
+from evigraph.errors import EmbedderMismatch, EmptyDocument, InvalidItem, ReadError
 from evigraph.ingest.chunk import CHUNKER, chunk
+from evigraph.ingest.discover import discover
 from evigraph.ingest.embed import FactEmbedder
 from evigraph.ingest.extractors import Extractor
+from evigraph.ingest.jobs import recorded
 from evigraph.ingest.read import read
+from evigraph.ingest.sync import Mirror, is_gone, mirrors
 from evigraph.models.ports import Embedder
 from evigraph.store import Store
 from evigraph.store.keys import revision_key
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages
 from evigraph.text.analysis import analyse, analyser_name
 from evigraph.text.language import detect_language
-from evigraph.types import FileError, IndexedDocument, IndexReport, Job, Passage, Progress, SourceDocument
+from evigraph.types import FileError, IndexedDocument, IndexReport, Passage, Progress, SourceDocument
 
 LOOKAHEAD = 32
 """Documents whose stored state is asked for in one statement."""
@@ -44,6 +46,7 @@ class IndexOptions:
     root: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     sync: bool = False
+    origin: str | None = None
 
 
 class Indexer:
@@ -66,14 +69,24 @@ class Indexer:
         self.documents: list[IndexedDocument] = []
         self.errors: list[FileError] = []
         self.seen: set[str] = set()
+        self.staged: list[StagedPassages] = []
+        self.finished: list[tuple[Publication, IndexedDocument]] = []
+        """Prepared, not yet visible: parts of documents, and documents that are complete."""
+        self.passages = 0
 
     def run(
         self, inputs: Sequence[Any], options: IndexOptions, progress: Callable[[Progress], None] | None
     ) -> IndexReport:
         """Index everything, file by file; what fails is reported and the rest goes on."""
-        folders = _sync_folders(inputs) if options.sync else []
+        _check_inputs(inputs)
+        mirrored = mirrors(inputs, options.root, options.origin) if options.sync else []
+        self.origin = options.origin
         started = time.monotonic()
-        with self.store.maintenance(), self._job(len(inputs)) as job:
+        self.report = _reporter(self, progress, inputs, options.root)
+        with (
+            self.store.maintenance(),
+            recorded(self.store, self.workspace, "index", {"inputs": len(inputs)}) as record,
+        ):
             self._claim_embedder()
             self.fingerprint = f"{CHUNKER}|{analyser_name('en')}|{self.make_extractor().name}"
             found = read(
@@ -83,22 +96,25 @@ class Indexer:
                 max_file_bytes=self.settings.max_file_bytes,
                 metadata=options.metadata,
             )
-            report_progress = _reporter(progress, started)
             for batch in _batched(found, LOOKAHEAD):
-                self._index_batch(batch, report_progress)
-            if options.sync:
-                self._delete_gone(folders)
+                before = self.passages
+                self._index_batch(batch)
+                record.note(**self._totals())
+                if self.passages > before:
+                    record.save()
+            self._delete_gone(mirrored)
+            record.note(**self._totals())
             return IndexReport(
                 documents=tuple(self.documents),
                 errors=tuple(self.errors),
                 generation=self.store.generation(self.workspace),
                 seconds=time.monotonic() - started,
-                job_id=job.job_id,
+                job_id=record.job_id,
             )
 
     # ---------------------------------------------------------------- a batch of documents
 
-    def _index_batch(self, batch: Sequence[SourceDocument | FileError], report: Callable[[Indexer, str], None]) -> None:
+    def _index_batch(self, batch: Sequence[SourceDocument | FileError]) -> None:
         documents = [item for item in batch if isinstance(item, SourceDocument)]
         self.errors += [item for item in batch if isinstance(item, FileError)]
         known = self.store.known(self.workspace, [document.document_id for document in documents])
@@ -112,61 +128,56 @@ class Indexer:
             else:
                 changed[document.document_id] = document
             self.seen.add(document.document_id)
-        self._publish_changed(changed, known, report)
-        report(self, batch[-1].source)
+        self._publish_changed(changed, known)
+        self.report(batch[-1].source)
 
-    def _publish_changed(
-        self,
-        changed: Mapping[str, SourceDocument],
-        known: Mapping[str, KnownRevision],
-        report: Callable[[Indexer, str], None],
-    ) -> None:
+    def _publish_changed(self, changed: Mapping[str, SourceDocument], known: Mapping[str, KnownRevision]) -> None:
         if not changed:
             return
         revisions = self.store.reserve(self.workspace, list(changed))
-        staged: list[StagedPassages] = []
-        finished: list[tuple[Publication, IndexedDocument]] = []
         for document_id, document in changed.items():
-            tally = _Tally()
+            before = known.get(document_id)
+            replaced = before is not None and not before.deleted
             try:
-                for part in self._prepare(document, revisions[document_id], tally):
-                    staged.append(part)
-                    if sum(len(item.passages) for item in staged) >= FLUSH_PASSAGES:
-                        self._flush(staged, finished)
-                        report(self, document.source)
-                if not tally.passages:
-                    raise EmptyDocument(f"{document.source} holds no text", hint="remove it, or add text")
+                prepared = self._index_document(document, revisions[document_id], replaced)
+                self.finished.append(prepared)
             except (ReadError, OSError) as error:
                 self._fail(document, error)
-                continue
-            before = known.get(document_id)
-            status = "replaced" if before and not before.deleted else "added"
-            finished.append(
-                (
-                    self._publication(document, revisions[document_id], tally),
-                    IndexedDocument(
-                        document_id=document_id,
-                        source=document.source,
-                        status=status,  # type: ignore[arg-type]
-                        revision=revisions[document_id],
-                        passages=tally.passages,
-                        entities=len(tally.entities),
-                        assertions=tally.assertions,
-                        warnings=(*document.warnings, *sorted(tally.warnings)),
-                    ),
-                )
-            )
-        self._flush(staged, finished)
+            self.report(document.source)
+        self._flush()
 
-    def _flush(self, staged: list[StagedPassages], finished: list[tuple[Publication, IndexedDocument]]) -> None:
+    def _index_document(
+        self, document: SourceDocument, revision: int, replaced: bool
+    ) -> tuple[Publication, IndexedDocument]:
+        tally = _Tally()
+        for part in self._prepare(document, revision, tally):
+            self.staged.append(part)
+            self.passages += len(part.passages)
+            if sum(len(item.passages) for item in self.staged) >= FLUSH_PASSAGES:
+                self._flush()
+                self.report(document.source)
+        if not tally.passages:
+            raise EmptyDocument(f"{document.source} holds no text", hint="remove it, or add text")
+        return self._publication(document, revision, tally), IndexedDocument(
+            document_id=document.document_id,
+            source=document.source,
+            status="replaced" if replaced else "added",
+            revision=revision,
+            passages=tally.passages,
+            entities=len(tally.entities),
+            assertions=tally.assertions,
+            warnings=(*document.warnings, *sorted(tally.warnings)),
+        )
+
+    def _flush(self) -> None:
         """Stage what is prepared, then publish the documents that are complete."""
-        if staged:
-            self.store.stage(self.workspace, self.embedder.name, staged)
-        if finished:
-            self.store.publish(self.workspace, [publication for publication, _ in finished])
-            self.documents += [done for _, done in finished]
-        staged.clear()
-        finished.clear()
+        if self.staged:
+            self.store.stage(self.workspace, self.embedder.name, self.staged)
+            self.staged.clear()
+        if self.finished:
+            self.store.publish(self.workspace, [publication for publication, _ in self.finished])
+            self.documents += [done for _, done in self.finished]
+            self.finished.clear()
 
     # ---------------------------------------------------------------- one document
 
@@ -193,6 +204,7 @@ class Indexer:
         extraction = self.make_extractor().extract(window, title=document.title, language=tally.language)
         vectors = self.embedder.embed([passage.searchable_text for passage in window])
         terms = [Counter(analyse(passage.searchable_text, tally.language)) for passage in window]
+        facts = self.facts.embed(document.document_id, extraction, embedded=tally.entities)
         tally.add(window, terms, extraction)
         return StagedPassages(
             passages=window,
@@ -200,18 +212,19 @@ class Indexer:
             terms=terms,
             mentions=extraction.mentions,
             assertions=extraction.assertions,
-            facts=self.facts.embed(document.document_id, extraction),
+            facts=facts,
         )
 
     def _payload_hash(self, document: SourceDocument) -> str:
-        """Changes with text, title, date, metadata, and with the rules that turn text into rows."""
-        return hashlib.sha256(f"{document.content_hash}|{self.fingerprint}".encode()).hexdigest()
+        """Changes with text, title, date, metadata, source, and with the rules that turn text into rows."""
+        shown = f"{document.content_hash}|{document.source}|{self.fingerprint}"
+        return hashlib.sha256(shown.encode()).hexdigest()
 
     def _publication(self, document: SourceDocument, revision: int, tally: _Tally) -> Publication:
         return Publication(
             document_id=document.document_id,
             revision=revision,
-            origin=document.origin,
+            origin=document.origin if self.origin is None else self.origin,
             source=document.source,
             title=document.title,
             date=document.date,
@@ -235,21 +248,27 @@ class Indexer:
             elif (model, dimension) != (self.embedder.name, self.embedder.dimension):
                 raise EmbedderMismatch(model, self.embedder.name)
 
-    def _delete_gone(self, folders: Sequence[str]) -> None:
-        """Delete documents indexed from these folders whose files are gone. A file that failed to read is not gone."""
-        failed = {error.source for error in self.errors}
-        for info in self.store.documents(self.workspace):
-            kept = info.document_id in self.seen or info.source in failed
-            if info.origin in folders and not kept:
-                self.store.delete(self.workspace, info.document_id)
-                self.documents.append(
-                    IndexedDocument(
-                        document_id=info.document_id,
-                        source=info.source,
-                        status="deleted",
-                        revision=info.revision + 1,
-                    )
-                )
+    def _delete_gone(self, mirrored: Sequence[Mirror]) -> None:
+        """Delete documents of the mirrored folders whose files are gone. A file that failed to read is not gone."""
+        if not mirrored:
+            return
+        gone = [
+            info
+            for info in self.store.documents(self.workspace)
+            if info.document_id not in self.seen and is_gone(info, mirrored, self.errors)
+        ]
+        for info in gone:
+            self.store.delete(self.workspace, info.document_id)
+        now = self.store.known(self.workspace, [info.document_id for info in gone])
+        self.documents += [
+            IndexedDocument(
+                document_id=info.document_id,
+                source=info.source,
+                status="deleted",
+                revision=now[info.document_id].revision,
+            )
+            for info in gone
+        ]
 
     def _note(self, document: SourceDocument, status: Any, revision: int) -> None:
         self.documents.append(
@@ -272,16 +291,6 @@ class Indexer:
                 f"{document.source} cannot be read: {error.strerror}", hint="check the file and its rights"
             )
         self.errors.append(FileError(source=document.source, code=error.code, message=str(error), hint=error.hint))
-
-    @contextmanager
-    def _job(self, inputs: int) -> Iterator[Job]:
-        job = self.store.start_job(self.workspace, "index", {"inputs": inputs})
-        try:
-            yield job
-        except BaseException as error:
-            self.store.update_job(self.workspace, job, "failed", {**self._totals(), "error": _short(error)})
-            raise
-        self.store.update_job(self.workspace, job, "done", self._totals())
 
     def _totals(self) -> dict[str, int]:
         return {
@@ -311,27 +320,36 @@ class _Tally:
         self.warnings |= set(extraction.warnings)
 
 
-def _sync_folders(inputs: Sequence[Any]) -> list[str]:
-    """What `sync` may compare: whole folders. A single file says nothing of what is gone beside it."""
-    folders = [Path(item).resolve() for item in inputs if isinstance(item, str | Path)]
-    if len(folders) != len(inputs) or not all(folder.is_dir() for folder in folders):
-        raise InvalidValue("sync needs folders", hint="name the folders to mirror, without files, globs or items")
-    return [str(folder) for folder in folders]
-
-
-def _reporter(progress: Callable[[Progress], None] | None, started: float) -> Callable[[Indexer, str], None]:
-    def report(indexer: Indexer, source: str) -> None:
-        if progress is not None:
-            done = len(indexer.documents) + len(indexer.errors)
-            progress(
-                Progress(
-                    documents_done=done,
-                    documents_total=done,
-                    passages=sum(document.passages for document in indexer.documents),
-                    source=source,
-                    seconds=time.monotonic() - started,
-                )
+def _check_inputs(inputs: Sequence[Any]) -> None:
+    for item in inputs:
+        if not isinstance(item, str | Path | Mapping):
+            raise InvalidItem(
+                f"{type(item).__name__} is no input: {str(item)[:40]!r}",
+                hint="give paths, or items such as {'text': '…'}",
             )
+
+
+def _reporter(
+    indexer: Indexer, progress: Callable[[Progress], None] | None, inputs: Sequence[Any], root: Path | None
+) -> Callable[[str], None]:
+    """What calls `progress`. The total counts files beforehand; a file of many records makes it grow as it is read."""
+    if progress is None:
+        return lambda source: None
+    started = time.monotonic()
+    paths = [item for item in inputs if not isinstance(item, Mapping)]
+    listed = len(inputs) - len(paths) + sum(1 for _ in discover(paths, root))
+
+    def report(source: str) -> None:
+        done = len(indexer.documents) + len(indexer.errors) + len(indexer.finished)
+        progress(
+            Progress(
+                documents_done=done,
+                documents_total=max(listed, done, len(indexer.seen)),
+                passages=indexer.passages,
+                source=source,
+                seconds=time.monotonic() - started,
+            )
+        )
 
     return report
 
@@ -340,8 +358,3 @@ def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
-
-
-def _short(error: BaseException) -> str:
-    code = error.code if isinstance(error, EvigraphError) else type(error).__name__
-    return f"{code}: {str(error)[:300]}"

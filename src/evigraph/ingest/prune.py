@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from evigraph.ingest.jobs import recorded
 from evigraph.store import Store
 from evigraph.store.retention import remove_revisions, superseded
 from evigraph.types import PruneReport
@@ -16,18 +17,16 @@ def prune(store: Store, workspace: str) -> PruneReport:
     generation are waited for, then rows are removed.
     """
     started = time.monotonic()
-    with store.maintenance():
-        job = store.start_job(workspace, "prune", {})
+    with store.maintenance(), recorded(store, workspace, "prune", {}) as record:
         with store.writing:
             horizon = store.record_change(workspace, "prune", {})
             doomed = superseded(store, workspace, horizon)
+        record.note(revisions=len(doomed), horizon=horizon)
         store.wait_for_pins(workspace, horizon)
         remove_revisions(store, workspace, doomed)
-        report = PruneReport(
-            documents=len({document_id for document_id, _ in doomed}),
-            revisions=len(doomed),
-            horizon=horizon,
-            seconds=time.monotonic() - started,
-        )
-        store.update_job(workspace, job, "done", {"revisions": report.revisions, "horizon": horizon})
-        return report
+    return PruneReport(
+        documents=len({document_id for document_id, _ in doomed}),
+        revisions=len(doomed),
+        horizon=horizon,
+        seconds=time.monotonic() - started,
+    )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from evigraph.errors import NotSupported
+from evigraph.ingest.jobs import recorded
 from evigraph.models.ports import Embedder
 from evigraph.store import Store, vectors
 from evigraph.types import Progress
@@ -22,9 +23,8 @@ def reembed(
     new model reads fewer tokens than a stored passage has.
     """
     started = time.monotonic()
-    done = 0
-    with store.maintenance():
-        job = store.start_job(workspace, "reembed", {"model": embedder.name})
+    with store.maintenance(), recorded(store, workspace, "reembed", {"model": embedder.name}) as record:
+        done = 0
         for what, missing, add in (
             ("passages", vectors.passages_without_vectors, vectors.add_passage_vectors),
             ("facts", vectors.facts_without_vectors, vectors.add_fact_vectors),
@@ -35,13 +35,21 @@ def reembed(
                     _refuse_overlong(texts, embedder)
                 add(store, workspace, embedder.name, batch, embedder.embed(texts))
                 done += len(batch)
+                record.note(vectors=done)
                 if progress is not None:
                     seconds = time.monotonic() - started
                     progress(Progress(documents_done=0, documents_total=0, passages=done, source=what, seconds=seconds))
-        change = {"model": embedder.name, "dimension": embedder.dimension}
-        generation = store.record_change(workspace, "embedder", change)
-        store.update_job(workspace, job, "done", {"model": embedder.name, "vectors": done})
-        return generation
+        record.note(vectors=done)
+        return _switch(store, workspace, embedder)
+
+
+def _switch(store: Store, workspace: str, embedder: Embedder) -> int:
+    """Record the model as the one in force, unless it is that already."""
+    with store.writing:
+        generation = store.generation(workspace)
+        if store.embedder_at(workspace, generation) == (embedder.name, embedder.dimension):
+            return generation
+        return store.record_change(workspace, "embedder", {"model": embedder.name, "dimension": embedder.dimension})
 
 
 def _refuse_overlong(texts: list[str], embedder: Embedder) -> None:

@@ -55,13 +55,13 @@ class QueryEngine:
         self.settings = settings
 
     def ask(self, request: QueryRequest) -> Answer:
-        with self._run(request) as run:
+        with self.open(request) as run:
             for step in STEPS:
                 step(run)
             return _answer(run)
 
     def retrieve(self, request: QueryRequest) -> Evidence:
-        with self._run(request) as run:
+        with self.open(request) as run:
             for step in RETRIEVAL:
                 step(run)
             return _evidence(run)
@@ -71,7 +71,8 @@ class QueryEngine:
         return capabilities(self.embedder, extractor, self.chat, self.settings)
 
     @contextmanager
-    def _run(self, request: QueryRequest) -> Iterator[Run]:
+    def open(self, request: QueryRequest) -> Iterator[Run]:
+        """A run of one question with its generation pinned; the caller passes it through the steps."""
         with self.store.snapshot(
             self.workspace,
             as_of=request.as_of,

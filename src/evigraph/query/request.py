@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 
@@ -63,7 +63,8 @@ def parse(fields: Mapping[str, Any], *, max_query_chars: int = 8_000) -> QueryRe
     }
     given.pop("fusion", None)
     if "enable_rerank" in given:
-        given["rerank"] = _flag("enable_rerank", given.pop("enable_rerank")) or given.get("rerank", False)
+        spellings = _flag("enable_rerank", given.pop("enable_rerank")), _flag("rerank", given.get("rerank", False))
+        given["rerank"] = any(spellings)
     return QueryRequest(**values, **{name: _PARSERS[name](value) for name, value in given.items()})
 
 
@@ -78,6 +79,14 @@ def check_text(name: str, value: str) -> str:
             f"{name} holds a lone surrogate (half of a UTF-16 pair)", hint="send well-formed Unicode"
         ) from None
     return value
+
+
+def _shown(value: Any) -> str:
+    """A value for an error message: short, and never unprintable."""
+    try:
+        return ascii(value)[:40]
+    except ValueError:  # a whole number of thousands of digits
+        return type(value).__name__
 
 
 def _lift_params(given: dict[str, Any]) -> dict[str, Any]:
@@ -106,10 +115,10 @@ def _question(value: Any, max_chars: int) -> str:
 
 
 def _choice(value: Any, kind: type[Mode] | type[Method], error: type[UnknownMode | UnknownMethod]) -> Any:
-    try:
-        return kind(str(value).lower())
-    except ValueError:
-        raise error(value, [item.value for item in kind]) from None
+    valid = [item.value for item in kind]
+    if not isinstance(value, str) or value.lower() not in valid:
+        raise error(value if isinstance(value, str) else _shown(value), valid)
+    return kind(value.lower())
 
 
 def _fusion(given: Mapping[str, Any]) -> str:
@@ -117,41 +126,54 @@ def _fusion(given: Mapping[str, Any]) -> str:
     weighted = any(name in given for name in (*_WEIGHTS, "mix_weights"))
     value = given.get("fusion", "rrf" if weighted else "gate")
     if value not in ("gate", "rrf"):
-        raise InvalidValue(f"unknown fusion {value!r}", hint="valid: gate, rrf")
+        raise InvalidValue(f"unknown fusion {_shown(value)}", hint="valid: gate, rrf")
     if value == "gate" and weighted:
         raise InvalidValue("weights have no meaning under fusion `gate`", hint="leave out fusion, or set it to rrf")
+    if "mix_weights" in given and any(name in given for name in _WEIGHTS):
+        raise InvalidValue(
+            "mix_weights and vector_weight/graph_weight weigh different things", hint="give one kind of weights"
+        )
+    if given.get("vector_weight") == 0 and given.get("graph_weight") == 0:
+        raise InvalidValue("all weights are 0", hint="give at least one weight above 0")
     return str(value)
 
 
 def _integer(name: str, value: Any) -> int:
     low, high = LIMITS[name]
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidValue(f"{name} must be a whole number from {low} to {high}", hint=f"got {str(value)[:40]}")
+        raise InvalidValue(f"{name} must be a whole number from {low} to {high}", hint=f"got {_shown(value)}")
     return value
 
 
 def _number(name: str, value: Any, low: float, high: float) -> float:
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not low <= value <= high or not math.isfinite(value):
-        raise InvalidValue(f"{name} must be a number from {low:g} to {high:g}", hint=f"got {str(value)[:40]}")
+        raise InvalidValue(f"{name} must be a number from {low:g} to {high:g}", hint=f"got {_shown(value)}")
     return float(value)
 
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InvalidValue(f"{name} must be true or false", hint=f"got {str(value)[:40]}")
+        raise InvalidValue(f"{name} must be true or false", hint=f"got {_shown(value)}")
     return value
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidValue(f"{name} must be text", hint=f"got {str(value)[:40]}")
+        raise InvalidValue(f"{name} must be text", hint=f"got {_shown(value)}")
     return check_text(name, value)
+
+
+def _model(value: Any) -> str:
+    name = _text("llm_model", value)
+    if not name.strip() or len(name) > 200:
+        raise InvalidValue("llm_model must be a model's name, at most 200 characters", hint=f"got {_shown(value)}")
+    return name
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple) or len(value) > 10_000:
-        raise InvalidValue(f"{name} must be a list of texts, at most 10,000", hint=f"got {str(value)[:40]}")
+        raise InvalidValue(f"{name} must be a list of texts, at most 10,000", hint=f"got {_shown(value)}")
     return tuple(_text(name, item) for item in value)
 
 
@@ -159,12 +181,15 @@ def _mix_weights(value: Any) -> dict[str, float]:
     if not isinstance(value, Mapping) or not value:
         raise InvalidValue("mix_weights must be an object", hint=f"with fields of: {', '.join(_ARMS)}")
     _known(value, _ARMS, UnknownField)
-    return {name: _number(f"mix_weights.{name}", value.get(name, 0.0), 0.0, 1_000.0) for name in _ARMS}
+    weights = {name: _number(f"mix_weights.{name}", value.get(name, 0.0), 0.0, 1_000.0) for name in _ARMS}
+    if not any(weights.values()):
+        raise InvalidValue("all weights are 0", hint="give at least one weight above 0")
+    return weights
 
 
 def _document_filter(value: Any) -> DocumentFilter:
     if isinstance(value, DocumentFilter):
-        return value
+        value = {name: getattr(value, name) for name in _DOCUMENT_FILTER}
     if not isinstance(value, Mapping):
         raise InvalidValue("document_filter must be an object", hint=f"with: {', '.join(_DOCUMENT_FILTER)}")
     given = {name: item for name, item in value.items() if item is not None}
@@ -182,7 +207,7 @@ def _document_filter(value: Any) -> DocumentFilter:
 
 def _metadata_filter(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or len(value) > 50:
-        raise InvalidValue("metadata_filter must be an object of key: value, at most 50 keys")
+        raise InvalidValue("metadata_filter must be an object of at most 50 keys", hint=f"got {_shown(value)}")
     checked = {}
     for key, item in value.items():
         name = _text("a metadata_filter key", key)
@@ -196,6 +221,8 @@ def _as_stored(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, int) and value.bit_length() > 256:
+        return value
     return str(value) if isinstance(value, int | float) else value
 
 
@@ -204,25 +231,27 @@ def _date(name: str, value: Any) -> date:
         return value.date()
     if isinstance(value, date):
         return value
+    shown = value if isinstance(value, str) else ""
     try:
-        return date.fromisoformat(str(value)[:10]) if len(str(value)) <= 40 else date.fromisoformat("")
+        return date.fromisoformat(shown) if len(shown) <= 10 else datetime.fromisoformat(shown[:80]).date()
     except ValueError:
-        raise InvalidValue(f"{name} is no date: {str(value)[:40]!r}", hint="write it as YYYY-MM-DD") from None
+        raise InvalidValue(f"{name} is no date: {_shown(value)}", hint="write it as YYYY-MM-DD") from None
 
 
 def _moment(value: Any) -> int | datetime:
-    """A generation, or a timestamp in ISO 8601."""
-    if isinstance(value, datetime):
-        return value
+    """A generation, or a timestamp in ISO 8601 (UTC where it names no zone)."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
         return value
     try:
-        return datetime.fromisoformat(str(value)[:40])
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value)[:80])
     except ValueError:
         raise InvalidValue(
-            f"as_of is neither a generation nor a timestamp: {str(value)[:40]!r}",
+            f"as_of is neither a generation nor a timestamp: {_shown(value)}",
             hint="give a generation number, or a time such as 2026-01-31T12:00:00+00:00",
         ) from None
+    if not 1970 < moment.year < 2200:
+        raise InvalidValue(f"as_of lies in the year {moment.year}", hint="give a time from 1971 to 2199")
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
@@ -234,7 +263,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "predicates": partial(_strings, "predicates"),
     "document_filter": _document_filter,
     "metadata_filter": _metadata_filter,
-    "llm_model": partial(_text, "llm_model"),
+    "llm_model": _model,
     "as_of": _moment,
 }
 """How each remaining field is read."""

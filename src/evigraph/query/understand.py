@@ -62,16 +62,18 @@ def find_anchors(run: Run, text: str) -> tuple[tuple[Anchor, ...], tuple[str, ..
 
 
 def _plain_names(run: Run, ngrams: Sequence[Ngram], known: dict[str, NameInfo]) -> list[Ngram]:
+    """Known names that the scope uses mostly as names, whichever of its languages their words are read in."""
     candidates = [ngram for ngram in ngrams if ngram.key in known and ngram.key not in ENGLISH_STOP_WORDS]
-    words = {ngram.key: analyse(ngram.text, (run.counts.languages or ("en",))[0]) for ngram in candidates}
-    frequencies = run.snapshot.term_frequencies([term for terms in words.values() for term in terms])
+    languages = run.counts.languages or ("en",)
+    words = {ngram.key: [analyse(ngram.text, language) for language in languages] for ngram in candidates}
+    frequencies = run.snapshot.term_frequencies([term for read in words.values() for terms in read for term in terms])
 
     def is_name(ngram: Ngram) -> bool:
-        terms = words[ngram.key]
-        if not terms:
+        read = [terms for terms in words[ngram.key] if terms]
+        if not read:
             return False
-        rarest = min(frequencies.get(term, 0) for term in terms)
-        return known[ngram.key].passages >= MOSTLY_NAME * rarest
+        commonest = max(min(frequencies.get(term, 0) for term in terms) for terms in read)
+        return known[ngram.key].passages >= MOSTLY_NAME * commonest
 
     return [ngram for ngram in candidates if is_name(ngram)]
 

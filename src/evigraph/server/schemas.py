@@ -16,8 +16,12 @@ def _bounded(name: str, default: int | None, description: str) -> Any:
     return Field(default, ge=low, le=high, description=description)
 
 
+def _one_of(kind: type[Mode] | type[Method], default: str, description: str) -> Any:
+    return Field(default, description=description, json_schema_extra={"enum": [item.value for item in kind]})
+
+
 class Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 class DocumentFilterBody(Body):
@@ -50,8 +54,8 @@ class QueryBody(Body):
     """A question and how to answer it. Only `query` is required."""
 
     query: str = Field(description="The question.", examples=["What did the Tarn office report about pumps?"])
-    mode: Mode = Field(Mode.MIX, description="Where evidence comes from.")
-    method: Method = Field(Method.STANDARD, description="How the question is asked.")
+    mode: str = _one_of(Mode, Mode.MIX, "Where evidence comes from.")
+    method: str = _one_of(Method, Method.STANDARD, "How the question is asked.")
     max_chunks: int = _bounded("max_chunks", 10, "Passages returned at most.")
     max_entities: int = _bounded("max_entities", 20, "Entities returned at most.")
     max_relationships: int = _bounded("max_relationships", 500, "Relationships returned at most.")

@@ -58,7 +58,7 @@ def index_upload(engine: Evigraph, upload: Upload) -> IndexReport:
                 shutil.copyfileobj(file.file, target)
             paths.append(path)
         documents = [path for path in paths if not path.name.endswith(".meta.json")]
-        return engine.index(documents, root=root, metadata=upload.metadata)
+        return engine.index(documents, root=root, metadata=upload.metadata, origin="")
 
 
 def _checked(form: UploadForm) -> Upload:

@@ -64,7 +64,13 @@ class Work:
 
     async def write(self, call: Callable[[Evigraph], T], workspace: str) -> T:
         """Run `call` after the writes before it."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._call, call, workspace)
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, call, workspace)
+
+    def _write(self, call: Callable[[Evigraph], T], workspace: str) -> T:
+        if workspace != self.engine.workspace:
+            # Made on the engine itself, the extractor is shared by its views; a view would load its own.
+            _ = self.engine.extractor
+        return self._call(call, workspace)
 
     def _call(self, call: Callable[[Evigraph], T], workspace: str | None) -> T:
         engine = self.engine

@@ -29,20 +29,27 @@ class Connection:
         self._opened: list[Any] = []
         self._guard = threading.Lock()
         self._lock: FolderLock | None = None
+        self._closed = False
         self.folder = None if dsn is None else embedded_folder(dsn)
         if self.folder is not None:
             self._lock = FolderLock.acquire(self.folder)
         try:
             self.client.query("SELECT 1")
-            if self.folder is not None:
-                _sweep_temporary(self.folder)
+            # A second engine of this process leaves the first one's running queries their files.
+            if self._lock is not None and self._lock.users == 1:
+                _sweep_temporary(self._lock.folder)
         except BaseException:
             self.close()
             raise
 
     @property
     def client(self) -> Any:
-        """The calling thread's client. A client handed in by the caller is used by every thread in turn."""
+        """The calling thread's client. A client handed in by the caller is used by every thread in turn.
+
+        Raises `StoreError` once closed: a new client would open the folder without its lock.
+        """
+        if self._closed:
+            raise StoreError("the store is closed", hint="open it again")
         if self._given is not None:
             return self._given
         client = getattr(self._local, "client", None)
@@ -64,6 +71,7 @@ class Connection:
             self._lock.announce(**facts)
 
     def close(self) -> None:
+        self._closed = True
         with self._guard:
             opened, self._opened = self._opened, []
         for client in opened:
@@ -83,13 +91,13 @@ class FolderLock:
     def __init__(self, folder: Path, handle: int) -> None:
         self.folder = folder
         self._handle = handle
-        self._users = 1
+        self.users = 1
 
     @classmethod
     def acquire(cls, folder: Path) -> FolderLock:
         with cls._registry:
             if folder in cls._held:
-                cls._held[folder]._users += 1
+                cls._held[folder].users += 1
                 return cls._held[folder]
             for other in cls._held:
                 raise StorePathInUse(
@@ -119,8 +127,8 @@ class FolderLock:
 
     def release(self) -> None:
         with self._registry:
-            self._users -= 1
-            if self._users == 0:
+            self.users -= 1
+            if self.users == 0:
                 del self._held[self.folder]
                 os.close(self._handle)
 

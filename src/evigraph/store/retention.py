@@ -14,7 +14,7 @@ from evigraph.store.store import Store
 REMOVED_AT_ONCE = 1_000
 VANISH_SECONDS = 120
 ABANDONED_AFTER = timedelta(hours=24)
-"""On a shared server, rows staged later than this may belong to another process that is still indexing."""
+"""On a shared server, rows staged later than this may be another process's that it has yet to publish."""
 
 
 def superseded(store: Store, workspace: str, horizon: int) -> list[tuple[str, int]]:
@@ -22,7 +22,10 @@ def superseded(store: Store, workspace: str, horizon: int) -> list[tuple[str, in
     embedded = store.connection.folder is not None
     sql = """
         SELECT document_id, revision FROM stagings
-        WHERE workspace = {workspace:String} AND staged_at <= {before:DateTime64(6, 'UTC')}
+        WHERE workspace = {workspace:String}
+          AND (staged_at <= {before:DateTime64(6, 'UTC')} OR (document_id, revision) IN (
+            SELECT document_id, revision FROM publications
+            WHERE workspace = {workspace:String} AND generation <= {horizon:UInt64}))
           AND (document_id, revision) NOT IN (
             SELECT document_id, revision FROM publications
             WHERE workspace = {workspace:String} AND generation <= {horizon:UInt64} AND NOT deleted
@@ -40,20 +43,26 @@ def remove_revisions(store: Store, workspace: str, doomed: Sequence[tuple[str, i
     """Delete every row of these revisions, and wait until no part file holds them."""
     if not doomed:
         return
-    for table in (*REVISION_TABLES, "publications"):
-        store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0, cleanup_delay_period = 1")
-        for first in range(0, len(doomed), REMOVED_AT_ONCE):
-            keys = [revision_key(*revision) for revision in doomed[first : first + REMOVED_AT_ONCE]]
-            # A tombstone stays: it keeps revision numbers rising, and holds no text.
-            kept = "AND NOT deleted" if table == "publications" else ""
-            store.command(
-                f"ALTER TABLE {table} DELETE WHERE workspace = {{workspace:String}} {kept}"
-                " AND revision_key IN {keys:Array(UInt128)} SETTINGS mutations_sync = 2",
-                {"workspace": workspace, "keys": keys},
-            )
-    _wait_until_vanished(store)
-    for table in (*REVISION_TABLES, "publications"):
-        store.command(f"ALTER TABLE {table} RESET SETTING old_parts_lifetime, cleanup_delay_period")
+    tables = (*REVISION_TABLES, "publications")
+    try:
+        for table in tables:
+            store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0, cleanup_delay_period = 1")
+            for first in range(0, len(doomed), REMOVED_AT_ONCE):
+                _remove(store, workspace, table, doomed[first : first + REMOVED_AT_ONCE])
+        _wait_until_vanished(store)
+    finally:
+        for table in tables:
+            store.command(f"ALTER TABLE {table} RESET SETTING old_parts_lifetime, cleanup_delay_period")
+
+
+def _remove(store: Store, workspace: str, table: str, doomed: Sequence[tuple[str, int]]) -> None:
+    # A tombstone stays: it keeps revision numbers rising, and holds no text.
+    kept = "AND NOT deleted" if table == "publications" else ""
+    store.command(
+        f"ALTER TABLE {table} DELETE WHERE workspace = {{workspace:String}} {kept}"
+        " AND revision_key IN {keys:Array(UInt128)} SETTINGS mutations_sync = 2",
+        {"workspace": workspace, "keys": [revision_key(*revision) for revision in doomed]},
+    )
 
 
 def _wait_until_vanished(store: Store) -> None:

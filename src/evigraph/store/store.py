@@ -111,18 +111,15 @@ class Store(Database):
         finally:
             with self._pins_changed:
                 self._pins[workspace, generation] -= 1
+                if not self._pins[workspace, generation]:
+                    del self._pins[workspace, generation]
                 self._pins_changed.notify_all()
 
     def wait_for_pins(self, workspace: str, before: int) -> None:
         """Block until no running query of this process reads a generation older than `before`."""
         with self._pins_changed:
             self._pins_changed.wait_for(
-                lambda: (
-                    not any(
-                        count and name == workspace and generation < before
-                        for (name, generation), count in self._pins.items()
-                    )
-                )
+                lambda: not any(name == workspace and generation < before for name, generation in self._pins)
             )
 
     # ---------------------------------------------------------------- writing documents
@@ -183,7 +180,7 @@ class Store(Database):
                 ],
             )
             last = first + len(publications) - 1
-            self._refuse_shared_generations(workspace, first, last, len(publications))
+            self._refuse_shared_generations(workspace, first, last)
             return last
 
     def delete(self, workspace: str, document_id: str) -> int:
@@ -211,12 +208,15 @@ class Store(Database):
             )
             return self.publish(workspace, [tombstone])
 
-    def _refuse_shared_generations(self, workspace: str, first: int, last: int, count: int) -> None:
+    def _refuse_shared_generations(self, workspace: str, first: int, last: int) -> None:
         sql = """
-            SELECT count() FROM publications
-            WHERE workspace = {workspace:String} AND generation BETWEEN {first:UInt64} AND {last:UInt64}"""
+            SELECT count() FROM (
+                SELECT generation FROM publications WHERE workspace = {workspace:String}
+                UNION ALL
+                SELECT generation FROM changes WHERE workspace = {workspace:String})
+            WHERE generation BETWEEN {first:UInt64} AND {last:UInt64}"""
         found = self.rows(sql, {"workspace": workspace, "first": first, "last": last})[0][0]
-        if found != count:
+        if found != last - first + 1:
             raise ConcurrentWrite(
                 f"another process published in workspace {workspace!r} at the same moment",
                 hint="let one process (a server) write a workspace; nothing was lost, re-run to be sure of the order",
@@ -239,11 +239,14 @@ class Store(Database):
         return found[0]
 
     def document_text(self, workspace: str, document_id: str, revision: int) -> str:
-        """Extracted text of one published revision, whole. Raises `NotFound` where it was pruned or never staged."""
+        """Extracted text of one published revision, whole. Raises `NotFound` where it was pruned or never published."""
         sql = """
             SELECT text FROM document_texts
-            WHERE workspace = {workspace:String} AND revision_key = {key:UInt128} ORDER BY start"""
-        parts = self.rows(sql, {"workspace": workspace, "key": revision_key(document_id, revision)})
+            WHERE workspace = {workspace:String} AND revision_key IN (
+                SELECT revision_key FROM publications
+                WHERE workspace = {workspace:String} AND document_id = {id:String} AND revision = {revision:Int64})
+            ORDER BY start"""
+        parts = self.rows(sql, {"workspace": workspace, "id": document_id, "revision": revision})
         if not parts:
             raise NotFound(f"no text of {document_id!r} revision {revision}", hint="it may have been pruned")
         return "".join(part[0] for part in parts)
@@ -298,6 +301,7 @@ class Store(Database):
                 ("workspace", "generation", "at", "kind", "detail"),
                 [[workspace, generation, datetime.now(UTC), kind, json.dumps(detail, sort_keys=True)]],
             )
+            self._refuse_shared_generations(workspace, generation, generation)
             return generation
 
 

@@ -100,7 +100,7 @@ def _metadata_condition(key: str, number: int) -> str:
         return f"document_id = {value}"
     if key == "source":
         # The exact file name, with or without the folders before it.
-        return f"(source = {value} OR substring(source, length(source) - position(reverse(source), '/') + 2) = {value})"
+        return f"(source = {value} OR arrayElement(splitByChar('/', source), -1) = {value})"
     name = f"{{meta_key_{number}:String}}"
     # A missing key reads as '' in a Map, so presence is asked for first.
     return f"(mapContains(metadata, {name}) AND metadata[{name}] = {value})"
@@ -109,21 +109,43 @@ def _metadata_condition(key: str, number: int) -> str:
 def glob_to_regex(pattern: str) -> str:
     """RE2 regex of a glob over a source path: `*` and `?` cross folder borders, `[abc]` and `[!abc]` are classes.
 
-    `fnmatch.translate` writes atomic groups, which RE2 does not know.
+    The meaning is that of `fnmatch.fnmatchcase`, whose own translation writes atomic groups, which RE2 does not know.
     """
     out, position = [], 0
     while position < len(pattern):
         char = pattern[position]
-        closing = pattern.find("]", position + 2) if char == "[" else -1
+        closing = _closing(pattern, position) if char == "[" else -1
         if char == "*":
             out.append(".*")
         elif char == "?":
             out.append(".")
         elif closing > 0:
-            inside = pattern[position + 1 : closing].replace("\\", "\\\\").replace("[", "\\[")
-            out.append(f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside}]")
+            out.append(_character_class(pattern[position + 1 : closing]))
             position = closing
         else:
             out.append(re.escape(char))
         position += 1
     return f"(?s)^{''.join(out)}$"
+
+
+def _closing(pattern: str, opening: int) -> int:
+    """Where the class that opens here closes; -1 if it does not. A `]` that comes first is a member."""
+    first = opening + (2 if pattern[opening + 1 : opening + 2] == "!" else 1)
+    return pattern.find("]", first + 1)
+
+
+def _character_class(inside: str) -> str:
+    negated = inside.startswith("!")
+    members = inside[1:] if negated else inside
+    out, position = [], 0
+    while position < len(members):
+        low = high = members[position]
+        if members[position + 1 : position + 2] == "-" and position + 2 < len(members):
+            high = members[position + 2]
+            position += 2
+        if low <= high:  # a range that runs backwards holds nothing
+            out.append(re.escape(low) if low == high else f"{re.escape(low)}-{re.escape(high)}")
+        position += 1
+    if not out:
+        return "." if negated else r"[^\x00-\x{10FFFF}]"
+    return f"[{'^' if negated else ''}{''.join(out)}]"

@@ -16,16 +16,10 @@ if TYPE_CHECKING:
 FOLDER = ".demo/evigraph-data"
 
 QUESTIONS = (
-    (
-        "lookup",
-        "Of the 42 boreholes drilled from Dembure in 2014, how many gave enough water to be equipped?",
-    ),
-    (
-        "multi-hop",
-        "What post did the person who signed the first situation report on the Ulwe flood take up in 2022?",
-    ),
-    ("corpus-wide", "Across the whole organisation, why does equipment stand unused for so long?"),
-    ("no evidence", "Which bank holds the account of the Lowani water committee?"),
+    ("lookup", "Of the 42 boreholes drilled from Dembure in 2014, how many gave enough water to be equipped?"),
+    ("multi-hop", "How large a grant did the cooperative chaired by Jonas Kipp get to rebuild its pans?"),
+    ("corpus-wide", "What do the reports say overall about what is left of training after a few years?"),
+    ("no evidence", "Who built the hospital at Merrow Heights?"),
 )
 """What the sample shows: kind and question, each a labelled question of the sample."""
 

@@ -183,7 +183,12 @@ def _blocks(page: Page, sizes: _Sizes, words: Counter[str]) -> Iterator[str]:
 
 def _pitch(lines: list[Line]) -> float:
     """The usual distance between two lines of a paragraph, in heights of their characters."""
-    steps = [(above.bottom - below.bottom) / above.size for above, below in pairwise(lines) if above.size > 0]
+    # A step from a heading to its text is short in heights of the heading, and says nothing of paragraphs.
+    steps = [
+        (above.bottom - below.bottom) / above.size
+        for above, below in pairwise(lines)
+        if above.size > 0 and abs(above.font - below.font) < 0.1
+    ]
     close = [step for step in steps if 0.6 < step < 2.5]
     # Gaps between paragraphs are among them; on a page of short paragraphs they may be the most.
     return median(step for step in close if step <= 1.25 * min(close)) if close else 1.2

@@ -9,16 +9,16 @@ from evigraph.query.answer.support import question_weights
 from evigraph.query.run import Run
 from evigraph.text.analysis import analyse
 
-EMBEDDED = 16
+EMBEDDED = 24
 """Sentences whose vector is compared with the question's; one costs about 5 ms."""
-SENTENCES = 4
-LEXICAL_SHARE = 0.4
-VECTOR_SHARE = 0.5
-PLACE_SHARE = 0.1
-"""Shares of a sentence's score: weighted words in common, cosine, place of its passage."""
+SENTENCES = 5
+LEXICAL_WEIGHT = 0.4
+VECTOR_WEIGHT = 0.5
+PLACE_WEIGHT = 0.2
+"""Weights in a sentence's score: weighted words in common, cosine, place of its passage."""
 WORTH_SAYING = 0.55
 """A further sentence must reach this share of the best one's score."""
-LEADING = 3
+LEADING = 4
 """The best sentence of each of these first passages is said even if it scores lower: a chain of facts shares few words
 with the question that starts it."""
 SAME = 0.7
@@ -58,7 +58,7 @@ def _ranked(run: Run, sentences: list[Sentence], weights: Mapping[str, float]) -
     cosine = {i: float(vector @ run.asked.vector) for i, vector in zip(near, vectors, strict=True)}
     scored = [
         (
-            round(LEXICAL_SHARE * lexical[i] + VECTOR_SHARE * cosine.get(i, 0.0) + PLACE_SHARE * place[i], 6),
+            round(LEXICAL_WEIGHT * lexical[i] + VECTOR_WEIGHT * cosine.get(i, 0.0) + PLACE_WEIGHT * place[i], 6),
             sentences[i],
         )
         for i in range(len(sentences))

@@ -13,6 +13,7 @@ QUOTE_CHARS = 300
 
 _RULE = re.compile(r"[\s|:\-=_*#>]*")
 _WORDS = re.compile(r"\w+")
+_MARKUP = re.compile(r"(?:[*_>\s]|[-+]\s)*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +44,14 @@ def is_telling(text: str) -> bool:
 
 
 def quote_span(sentence: Sentence) -> tuple[int, int]:
-    """The sentence's span, cut at a word border where it is longer than a quote may be."""
-    if sentence.end - sentence.start <= QUOTE_CHARS:
-        return sentence.start, sentence.end
-    cut = sentence.text.rfind(" ", QUOTE_CHARS // 2, QUOTE_CHARS + 1)
-    return sentence.start, sentence.start + (cut if cut > 0 else QUOTE_CHARS)
+    """The sentence's span without leading markup, cut at a word border where it is longer than a quote may be."""
+    text = sentence.text
+    lead = len(_MARKUP.match(text).group())  # type: ignore[union-attr]
+    tail = len(text.rstrip())
+    if tail - lead > QUOTE_CHARS:
+        cut = text.rfind(" ", lead + QUOTE_CHARS // 2, lead + QUOTE_CHARS + 1)
+        tail = cut if cut > 0 else lead + QUOTE_CHARS
+    return sentence.start + lead, sentence.start + tail
 
 
 def cite(number: int, sentence: Sentence, chunk: Chunk) -> Citation:
@@ -71,11 +75,11 @@ def readable(sentence: Sentence, chunk: Chunk) -> str:
     """The sentence as running text: white space folded, a table row as `column: value` pairs."""
     start, end = quote_span(sentence)
     text = " ".join(chunk.text[start - chunk.start : end - chunk.start].split())
-    if end < sentence.end:
+    if end < sentence.start + len(sentence.text.rstrip()):
         text += " …"
     if text.startswith("|"):
         return _row(text, _header(sentence, chunk))
-    return re.sub(r"^(?:[-*+>]|\d+[.)])\s+", "", text).replace("**", "")
+    return re.sub(r"^\d+[.)]\s+", "", text).replace("**", "")
 
 
 def _cells(row: str) -> list[str]:
