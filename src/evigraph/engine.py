@@ -16,6 +16,7 @@ from evigraph.ingest.prune import prune
 from evigraph.ingest.reembed import reembed
 from evigraph.models.factory import make_chat, make_embedder
 from evigraph.models.ports import ChatModel, Embedder
+from evigraph.query.cache import ContextCache
 from evigraph.query.pipeline import QueryEngine
 from evigraph.query.request import parse
 from evigraph.store import Store, open_store
@@ -63,6 +64,7 @@ class Evigraph:
         self.settings = settings or Settings()
         self.data = None if client is not None else str(data or self.settings.data)
         self.store: Store = open_store(self.data, client=client)
+        self._cache = ContextCache()
         self._models = _Models(self.settings, embedder=embedder, chat=chat, extractor=extractor)
 
     @property
@@ -138,7 +140,9 @@ class Evigraph:
 
     def prune(self) -> PruneReport:
         """Remove superseded and unpublished rows for good; `as_of` before this generation is refused afterwards."""
-        return prune(self.store, self.workspace)
+        report = prune(self.store, self.workspace)
+        self._cache.clear()
+        return report
 
     def reembed(self, *, progress: Callable[[Progress], None] | None = None) -> int:
         """Embed the workspace with the configured model, then switch to it; return the generation of the switch."""
@@ -171,7 +175,14 @@ class Evigraph:
     @property
     def queries(self) -> QueryEngine:
         """The query pipeline over this workspace, for those who drive its steps themselves."""
-        return QueryEngine(self.store, self.workspace, lambda: self._models.embedder, self._models.chat, self.settings)
+        return QueryEngine(
+            self.store,
+            self.workspace,
+            embedder=lambda: self._models.embedder,
+            chat=self._models.chat,
+            settings=self.settings,
+            cache=self._cache,
+        )
 
     # ---------------------------------------------------------------- lifetime
 

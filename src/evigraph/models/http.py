@@ -8,6 +8,7 @@ The key goes into the `Authorization` header and nowhere else: not into messages
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 import weakref
@@ -21,6 +22,9 @@ from evigraph.errors import InvalidValue, ModelBadResponse, ModelError, ModelTim
 
 if TYPE_CHECKING:
     import httpx2
+
+# A library does not print: without a handler Python shows the retries that stamina logs on standard error.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """64 vectors of 8,192 numbers fit; more than this is not an answer."""

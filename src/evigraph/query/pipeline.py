@@ -15,6 +15,7 @@ from evigraph.models.meter import Metered
 from evigraph.models.ports import ChatModel, Embedder
 from evigraph.query.answer.answer import answer, require_model
 from evigraph.query.assemble import assemble, fit_budget
+from evigraph.query.cache import ContextCache
 from evigraph.query.capabilities import capabilities
 from evigraph.query.enhance import enhance
 from evigraph.query.ledger import Ledger
@@ -44,21 +45,31 @@ class QueryEngine:
         self,
         store: Store,
         workspace: str,
+        *,
         embedder: Callable[[], Embedder],
         chat: ChatModel | None,
         settings: Settings,
+        cache: ContextCache,
     ) -> None:
         self.store = store
         self.workspace = workspace
         self.embedder = embedder
         self.chat = chat
         self.settings = settings
+        self.cache = cache
 
     def ask(self, request: QueryRequest) -> Answer:
         with self.open(request) as run:
+            key = self.cache.key(self.workspace, run.snapshot.generation, run.snapshot.model, request)
+            kept = self.cache.get(key) if request.context_only else None
+            if kept is not None:
+                return kept
             for step in STEPS:
                 step(run)
-            return _answer(run)
+            answered = _answer(run)
+            if request.context_only:
+                self.cache.put(key, answered)
+            return answered
 
     def retrieve(self, request: QueryRequest) -> Evidence:
         with self.open(request) as run:

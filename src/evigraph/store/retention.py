@@ -46,13 +46,13 @@ def remove_revisions(store: Store, workspace: str, doomed: Sequence[tuple[str, i
     tables = (*REVISION_TABLES, "publications")
     try:
         for table in tables:
-            store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0, cleanup_delay_period = 1")
+            store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0")
             for first in range(0, len(doomed), REMOVED_AT_ONCE):
                 _remove(store, workspace, table, doomed[first : first + REMOVED_AT_ONCE])
         _wait_until_vanished(store)
     finally:
         for table in tables:
-            store.command(f"ALTER TABLE {table} RESET SETTING old_parts_lifetime, cleanup_delay_period")
+            store.command(f"ALTER TABLE {table} RESET SETTING old_parts_lifetime")
 
 
 def _remove(store: Store, workspace: str, table: str, doomed: Sequence[tuple[str, int]]) -> None:

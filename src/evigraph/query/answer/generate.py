@@ -13,8 +13,12 @@ from evigraph.text.analysis import analyse
 from evigraph.text.sentences import sentence_spans
 from evigraph.types import Citation
 
-_MARKER = re.compile(r"\s*\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")
-_MARKERS = re.compile(rf"(?:{_MARKER.pattern})+")
+_MARKER = re.compile(r"\s*[\[【](?:passages?\s*)?(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)[\]】]", re.IGNORECASE)
+"""`[1]`, and what models make of it: `[1, 2]`, `[1-3]`, `[passage 1]`, `【1】`."""
+_MARKERS = re.compile(rf"(?:{_MARKER.pattern})+", re.IGNORECASE)
+_DECLINED = re.compile(rf"\b{NO_ANSWER}\b", re.IGNORECASE)
+_WORD = re.compile(r"\w")
+_WIDEST_RANGE = 20
 
 
 def answer_by_model(run: Run) -> None:
@@ -28,8 +32,11 @@ def answer_by_model(run: Run) -> None:
         record.items_in = len(run.chunks)
     text = reply.text.strip()
     run.answered_by = "model"
-    if not text or NO_ANSWER in text.split():
+    if _DECLINED.search(text):
         run.abstain_reason = "generation: the model found no answer in the evidence"
+        return
+    if not _WORD.search(_MARKER.sub("", text)):
+        run.abstain_reason = "generation: the model returned nothing"
         return
     with run.ledger.stage("check_citations") as record:
         run.text = _checked(run, text)
@@ -41,11 +48,13 @@ def answer_by_model(run: Run) -> None:
 def _checked(run: Run, text: str) -> str:
     language = (run.counts.languages or ("en",))[0]
     parts, position = [], 0
-    for start, end in _with_markers(text, sentence_spans(text, language)):
-        parts.append(text[position:start])
+    for start, end in [*_with_markers(text, sentence_spans(text, language)), (len(text), len(text))]:
+        between = text[position:start]
+        # Rules and code fences are no sentences, but a marker in one is a citation all the same.
+        parts.append(_check_sentence(run, between) if _MARKER.search(between) else between)
         parts.append(_check_sentence(run, text[start:end]))
         position = end
-    return ("".join(parts) + text[position:]).strip()
+    return "".join(parts).strip()
 
 
 def _with_markers(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -63,7 +72,7 @@ def _with_markers(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int
 def _check_sentence(run: Run, raw: str) -> str:
     """The sentence with our markers; its citations go into the run."""
     lead = raw[: len(raw) - len(raw.lstrip())]
-    numbers = [int(number) for group in _MARKER.findall(raw) for number in group.split(",")]
+    numbers = [number for group in _MARKER.findall(raw) for number in _numbers(group)]
     claim = _MARKER.sub("", raw).strip()
     known = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(run.chunks)]
     for number in dict.fromkeys(numbers):
@@ -75,10 +84,22 @@ def _check_sentence(run: Run, raw: str) -> str:
     reason = (
         unsupported_reason(claim, passages, run.counts.languages) if cited else "it cites no passage of the evidence"
     )
-    if reason is not None and re.search(r"\w", claim):
+    if reason is not None and _WORD.search(claim) and (cited or not claim.startswith("#")):
         run.unsupported.append(f"{claim} ({reason})")
     marks = "".join(f"[{_citation(run, claim, number - 1).n}]" for number in known)
+    if marks and claim.endswith("|"):
+        return f"{lead}{claim[:-1].rstrip()} {marks} |"
     return f"{lead}{claim} {marks}".rstrip() if marks else f"{lead}{claim}"
+
+
+def _numbers(group: str) -> list[int]:
+    """The passage numbers of one marker; a range stands for all between its ends."""
+    numbers: list[int] = []
+    for part in re.split(r"[,;]", group):
+        ends = [int(end) for end in re.split(r"[–-]", part)]
+        spanned = len(ends) == 2 and 0 <= ends[1] - ends[0] <= _WIDEST_RANGE
+        numbers += range(ends[0], ends[1] + 1) if spanned else ends
+    return numbers
 
 
 def _citation(run: Run, claim: str, chunk: int) -> Citation:

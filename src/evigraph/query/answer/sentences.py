@@ -13,6 +13,7 @@ QUOTE_CHARS = 300
 
 _RULE = re.compile(r"[\s|:\-=_*#>]*")
 _WORDS = re.compile(r"\w+")
+_BRACKETED = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 _MARKUP = re.compile(r"(?:[*_>\s]|[-+]\s)*")
 
 
@@ -78,8 +79,9 @@ def readable(sentence: Sentence, chunk: Chunk) -> str:
     if end < sentence.start + len(sentence.text.rstrip()):
         text += " …"
     if text.startswith("|"):
-        return _row(text, _header(sentence, chunk))
-    return re.sub(r"^\d+[.)]\s+", "", text).replace("**", "")
+        text = _row(text, _header(sentence, chunk))
+    # A bracketed number of the document's own would read as one of our citations.
+    return _BRACKETED.sub(r"(\1)", re.sub(r"^\d+[.)]\s+", "", text).replace("**", ""))
 
 
 def _cells(row: str) -> list[str]:

@@ -1,8 +1,9 @@
 """`mix`, the default: dense, lexical and graph arms.
 
-Plain score `F = .7 z(dense) + .3 z(BM25)`; graph score `S = L + 5 RD`, with `L` the log mass of a walk that restarts
-at the question's names and `RD` the cosine with the residual question. A gate decides how far the graph is trusted: a
-name that some passage is *about* → `S`; names only mentioned → `z(S) + 2 F`; none → `F`.
+Plain score `F = .7 z(dense) + .3 z(BM25)`. Graph score `S = L + 5 max(RD, B)`: `L` is the log mass of a walk that
+restarts at the question's names, `RD` the cosine with the residual question, `B` that with the bridge questions. A gate
+decides how far the graph is trusted: a name that some passage is *about* → `S`; names only mentioned → `z(S) + 2 F`;
+none → `F`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from evigraph.query.retrieve.arms import (
     ordered,
     relationships_in,
 )
+from evigraph.query.retrieve.bridge import bridge
 from evigraph.query.retrieve.combined import merged_signals
 from evigraph.query.retrieve.subgraph import Subgraph, fetch_subgraph
 from evigraph.query.run import Retrieved, Run, Signals
@@ -90,10 +92,17 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
         lexical = _residual_lexical(run, subgraph)
         gain = np.exp(GAIN * (DENSE_WEIGHT * z_scores(residual) + LEXICAL_WEIGHT * z_scores(lexical)))
         passages, names = walk(subgraph.incidence, min_max(residual), subgraph.seeds, gain)
-        total = np.log(passages + 1e-12) + RESIDUAL_WEIGHT * residual
+        log_mass = np.log(passages + 1e-12)
         record.items_in, record.items_out = len(subgraph.passages), len(subgraph.passages)
+    bridged = bridge(run, subgraph, log_mass)
+    near = dict(zip(subgraph.passages, residual.tolist(), strict=True))
+    mass = dict(zip(subgraph.passages, log_mass.tolist(), strict=True))
+    floor = float(log_mass.min())
     # Rounding makes the order independent of the last bits, which differ between processors.
-    scores = {key: round(float(score), 9) for key, score in zip(subgraph.passages, total, strict=True)}
+    scores = {
+        key: round(mass.get(key, floor) + RESIDUAL_WEIGHT * max(near.get(key, -1.0), bridged.get(key, -1.0)), 9)
+        for key in sorted({*mass, *bridged})
+    }
     enter_graph(board, scores)
     return _Graph(
         scores,

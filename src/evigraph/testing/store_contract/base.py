@@ -17,12 +17,12 @@ ShelfMaker = Callable[[], Shelf]
 
 
 class Contract:
-    """Fixtures of a part. `store` is the subclass's to give."""
+    """Fixtures of a part. `store`, of class scope or wider, is the subclass's to give."""
 
     @pytest.fixture
     def workspace(self) -> str:
         """A name nothing was ever written under."""
-        return f"contract-{uuid.uuid4().hex[:16]}"
+        return unused_workspace()
 
     @pytest.fixture
     def shelf(self, store: Store, workspace: str) -> Shelf:
@@ -31,7 +31,11 @@ class Contract:
     @pytest.fixture
     def new_shelf(self, store: Store) -> ShelfMaker:
         """Makes shelves in further workspaces of the same store."""
-        return lambda: Shelf(store, f"contract-{uuid.uuid4().hex[:16]}")
+        return lambda: Shelf(store, unused_workspace())
+
+
+def unused_workspace() -> str:
+    return f"contract-{uuid.uuid4().hex[:16]}"
 
 
 def seen(shelf: Shelf, *others: Shelf, **pinned: Any) -> dict[str, Any]:

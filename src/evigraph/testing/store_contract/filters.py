@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from evigraph.testing.store_contract.base import Contract, ShelfMaker, seen, shown
-from evigraph.testing.store_contract.material import Shelf
+from evigraph.testing.store_contract.material import Shelf, doc
 from evigraph.types import DocumentFilter
 
 SOURCES = (
@@ -31,9 +31,11 @@ class FilterContract(Contract):
     # ---------------------------------------------------------------- ids, pattern, dates
 
     def test_ids_or_pattern_and_dates(self, shelf: Shelf) -> None:
-        for name, day in (("a", 1), ("b", 2), ("c", 3), ("d", 4)):
-            shelf.put(name, "Acme", source=f"{'x' if name in 'ab' else 'y'}/{name}.txt", date=date(2020, 1, day))
-        shelf.put("undated", "Acme", source="x/undated.txt")
+        dated = (("a", "x", 1), ("b", "x", 2), ("c", "y", 3), ("d", "y", 4))
+        shelf.fill(
+            *(doc(name, "Acme", source=f"{at}/{name}.txt", date=date(2020, 1, day)) for name, at, day in dated),
+            doc("undated", "Acme", source="x/undated.txt"),
+        )
         cases: list[tuple[DocumentFilter, list[str]]] = [
             (DocumentFilter(), ["a", "b", "c", "d", "undated"]),
             (DocumentFilter(document_ids=("a", "c", "nowhere")), ["a", "c"]),
@@ -54,16 +56,17 @@ class FilterContract(Contract):
 
     @pytest.mark.parametrize("year", [1066, 1899, 2301])
     def test_dates_far_from_now_are_compared(self, shelf: Shelf, year: int) -> None:
-        shelf.put("then", "Acme", date=date(year, 6, 1))
-        shelf.put("now", "Acme", date=date(2024, 6, 1))
+        shelf.fill(doc("then", "Acme", date=date(year, 6, 1)), doc("now", "Acme", date=date(2024, 6, 1)))
         bounds = DocumentFilter(date_from=date(year, 5, 31), date_to=date(year, 6, 2))
         assert shown(shelf, document_filter=bounds) == ["then"]
 
     def test_undated_documents_are_left_out_by_dates_and_counted(self, shelf: Shelf) -> None:
-        shelf.put("dated", "Acme", date=date(2020, 1, 1))
-        shelf.put("bare", "Acme", metadata={"k": "v"})
-        shelf.put("bare-too", "Acme")
-        shelf.put("gone", "Acme")
+        shelf.fill(
+            doc("dated", "Acme", date=date(2020, 1, 1)),
+            doc("bare", "Acme", metadata={"k": "v"}),
+            doc("bare-too", "Acme"),
+            doc("gone", "Acme"),
+        )
         shelf.delete("gone")
         cases: list[tuple[DocumentFilter, Mapping[str, str] | None, int]] = [
             (DocumentFilter(date_from=date(2019, 1, 1)), None, 2),
@@ -80,25 +83,25 @@ class FilterContract(Contract):
 
     def test_a_pattern_means_what_fnmatch_says(self, shelf: Shelf) -> None:
         """`*` and `?` cross folder borders; case counts; nothing else but `[` is special."""
-        drafts = [shelf.draft(f"d{number:02}", "Acme", source=source) for number, source in enumerate(SOURCES)]
-        shelf.publish(*drafts)
+        shelf.fill(*(doc(f"d{number:02}", "Acme", source=source) for number, source in enumerate(SOURCES)))
         for pattern in PATTERNS:
             found = shown(shelf, document_filter=DocumentFilter(pattern=pattern))
             expected = [f"d{number:02}" for number, source in enumerate(SOURCES) if fnmatchcase(source, pattern)]
             assert found == expected, pattern
 
     def test_a_long_list_of_ids_is_no_obstacle(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme")
-        shelf.put("b", "Acme")
+        shelf.fill(doc("a", "Acme"), doc("b", "Acme"))
         ids = (*(f"document-number-{number}" for number in range(20_000)), "b")
         assert shown(shelf, document_filter=DocumentFilter(document_ids=ids)) == ["b"]
 
     # ---------------------------------------------------------------- metadata
 
     def test_metadata_must_hold_the_key_with_that_value(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme", metadata={"k": "v", "empty": ""})
-        shelf.put("b", "Acme", metadata={"k": "w", "other": "v"})
-        shelf.put("c", "Acme")
+        shelf.fill(
+            doc("a", "Acme", metadata={"k": "v", "empty": ""}),
+            doc("b", "Acme", metadata={"k": "w", "other": "v"}),
+            doc("c", "Acme"),
+        )
         cases = [
             ({"k": "v"}, ["a"]),
             ({"k": "V"}, []),
@@ -114,8 +117,9 @@ class FilterContract(Contract):
             assert shown(shelf, metadata_filter=metadata_filter) == expected, metadata_filter
 
     def test_source_is_the_file_name_with_or_without_its_folders(self, shelf: Shelf) -> None:
-        for name, source in (("a", "x/y/report.txt"), ("b", "report.txt"), ("c", "x/my-report.txt"), ("d", "x/ü/日.txt")):
-            shelf.put(name, "Acme", source=source, metadata={"source": "misleading"})
+        sources = {"a": "x/y/report.txt", "b": "report.txt", "c": "x/my-report.txt", "d": "x/ü/日.txt"}
+        metadata = {"source": "misleading"}
+        shelf.fill(*(doc(name, "Acme", source=source, metadata=metadata) for name, source in sources.items()))
         cases = [
             ("report.txt", ["a", "b"]),
             ("x/y/report.txt", ["a"]),
@@ -132,14 +136,12 @@ class FilterContract(Contract):
             assert shown(shelf, metadata_filter={"source": value}) == expected, value
 
     def test_document_id_is_the_document_not_a_metadata_key(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme", metadata={"document_id": "b"})
-        shelf.put("b", "Acme")
+        shelf.fill(doc("a", "Acme", metadata={"document_id": "b"}), doc("b", "Acme"))
         assert shown(shelf, metadata_filter={"document_id": "b"}) == ["b"]
         assert shown(shelf, metadata_filter={"document_id": "b", "source": "a.txt"}) == []
 
     def test_both_filters_must_hold(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme", metadata={"k": "v"})
-        shelf.put("b", "Acme", metadata={"k": "v"})
+        shelf.fill(doc("a", "Acme", metadata={"k": "v"}), doc("b", "Acme", metadata={"k": "v"}))
         only = DocumentFilter(document_ids=("b", "c"))
         assert shown(shelf, document_filter=only, metadata_filter={"k": "v"}) == ["b"]
         assert shown(shelf, document_filter=only, metadata_filter={"k": "w"}) == []
@@ -149,10 +151,8 @@ class FilterContract(Contract):
     def test_a_filter_never_brings_back_an_earlier_revision(self, shelf: Shelf) -> None:
         """The latest revision is chosen first; a filter that only an earlier one met leaves the document out."""
         old = {"source": "old/a.txt", "date": date(2020, 1, 1), "metadata": {"k": "old", "gone": "x"}}
-        shelf.put("a", "Acme", **old)
-        then = shelf.store.generation(shelf.workspace)
-        shelf.put("a", "Birch", source="new/b.txt", metadata={"k": "new"})
-        shelf.put("d", "Acme", **old)
+        then = shelf.put("a", "Acme", **old)
+        shelf.fill(doc("a", "Birch", source="new/b.txt", metadata={"k": "new"}), doc("d", "Acme", **old))
         shelf.delete("d")
         filters: list[tuple[DocumentFilter | None, Mapping[str, str] | None]] = [
             (None, {"k": "old"}),
@@ -169,41 +169,27 @@ class FilterContract(Contract):
         assert shown(shelf, metadata_filter={"k": "old"}, as_of=then) == ["a"]
         assert shown(shelf, metadata_filter={"k": "new"}, as_of=then) == []
 
-    @pytest.mark.parametrize(
-        ("document_filter", "metadata_filter"),
-        [
-            (DocumentFilter(document_ids=("a", "c")), None),
-            (DocumentFilter(pattern="in/*"), None),
-            (DocumentFilter(date_from=date(2020, 1, 1)), None),
-            (None, {"k": "in"}),
-        ],
-    )
-    def test_a_filtered_scope_reads_as_if_nothing_else_were_there(
-        self,
-        shelf: Shelf,
-        new_shelf: ShelfMaker,
-        document_filter: DocumentFilter | None,
-        metadata_filter: Mapping[str, str] | None,
-    ) -> None:
+    def test_a_filtered_scope_reads_as_if_nothing_else_were_there(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
         """Ranking statistics, names, descriptions and degrees come from the documents in scope alone."""
-        texts = {
-            "a": ("Acme supplies Birch", "Birch audits Cedar near Dorn"),
-            "b": ("Acme sues Birch. Zorro Acme", "Acme supplies Dorn"),
-            "c": ("Cedar audits Acme. Birch",),
-            "d": ("Birch supplies Yeti",),
-        }
+        inside = {"source": "in/report.txt", "date": date(2020, 6, 1), "metadata": {"k": "in"}}
+        chosen = (
+            doc("a", "Acme supplies Birch", "Birch audits Cedar near Dorn", **inside),
+            doc("c", "Cedar audits Acme. Birch", title="Acme", **inside),
+        )
+        shelf.fill(
+            *chosen,
+            doc("b", "Acme sues Birch. Zorro Acme", "Acme supplies Dorn", title="Acme", date=date(2019, 6, 1)),
+            doc("d", "Birch supplies Yeti", source="out/report.txt", metadata={"k": "out"}),
+        )
         apart = new_shelf()
-        for name, parts in texts.items():
-            inside = name in "ac"
-            described = {
-                "source": f"{'in' if inside else 'out'}/{name}.txt",
-                "date": date(2020 if inside else 2019, 6, 1),
-                "metadata": {"k": "in" if inside else "out"},
-                "title": "Acme" if name in "bc" else "",
-            }
-            shelf.put(name, *parts, **described)
-            if inside:
-                apart.put(name, *parts, **described)
-        filtered = seen(shelf, apart, document_filter=document_filter, metadata_filter=metadata_filter)
-        assert filtered == seen(apart, shelf)
-        assert filtered["counts"].documents == 2
+        apart.fill(*chosen)
+        expected = seen(apart, shelf)
+        assert expected["counts"].documents == 2
+        filters: list[tuple[DocumentFilter | None, Mapping[str, str] | None]] = [
+            (DocumentFilter(document_ids=("a", "c")), None),
+            (DocumentFilter(pattern="in/*", date_from=date(2020, 1, 1)), None),
+            (None, {"k": "in"}),
+        ]
+        for document_filter, metadata_filter in filters:
+            filtered = seen(shelf, apart, document_filter=document_filter, metadata_filter=metadata_filter)
+            assert filtered == expected, (document_filter, metadata_filter)

@@ -108,6 +108,19 @@ class Vocabulary:
         return Vocabulary(words=self.words | other.words, assertions=self.assertions | other.assertions)
 
 
+@dataclass(frozen=True)
+class Doc:
+    """A document to write: one passage a text, and what `compose` takes beside."""
+
+    document_id: str
+    texts: tuple[str, ...]
+    described: Mapping[str, Any]
+
+
+def doc(document_id: str, *texts: str, **described: Any) -> Doc:
+    return Doc(document_id, texts, described)
+
+
 class Shelf:
     """Writes documents into one workspace as ingest does: reserve, stage, publish."""
 
@@ -119,18 +132,30 @@ class Shelf:
             store.record_change(workspace, "embedder", {"model": EMBEDDER.name, "dimension": EMBEDDER.dimension})
 
     def put(self, document_id: str, *texts: str, **described: Any) -> int:
-        """Stage and publish a document of one passage a text; return its generation."""
-        return self.publish(self.draft(document_id, *texts, **described))
+        """Stage and publish one document; return its generation."""
+        return self.fill(doc(document_id, *texts, **described))
+
+    def fill(self, *documents: Doc) -> int:
+        """Stage and publish documents in one batch; return the newest generation."""
+        return self.publish(*self.drafts(*documents))
 
     def draft(self, document_id: str, *texts: str, **described: Any) -> Draft:
         """Stage a revision and leave it unpublished."""
-        revision = self.store.reserve(self.workspace, [document_id])[document_id]
-        draft = compose(document_id, revision, texts, **described)
-        self._remember(draft)
-        key = revision_key(document_id, revision)
-        self.store.stage_text(self.workspace, [(key, 0, draft.text)])
-        self.store.stage(self.workspace, EMBEDDER.name, [draft.staged])
-        return draft
+        return self.drafts(doc(document_id, *texts, **described))[0]
+
+    def drafts(self, *documents: Doc) -> list[Draft]:
+        numbers = self.store.reserve(self.workspace, [item.document_id for item in documents])
+        drafts = [
+            compose(item.document_id, numbers[item.document_id], item.texts, **item.described) for item in documents
+        ]
+        self.store.stage_text(
+            self.workspace, [(revision_key(name, numbers[name]), 0, draft.text) for name, draft in _named(drafts)]
+        )
+        self.store.stage(self.workspace, EMBEDDER.name, [draft.staged for draft in drafts])
+        for name, draft in _named(drafts):
+            self.vocabulary.words |= set(re.findall(r"\w+", f"{draft.publication.title} {draft.text}"))
+            self.vocabulary.assertions |= {identify(name, item) for item in draft.staged.assertions}
+        return drafts
 
     def publish(self, *drafts: Draft) -> int:
         return self.store.publish(self.workspace, [draft.publication for draft in drafts])
@@ -138,10 +163,9 @@ class Shelf:
     def delete(self, document_id: str) -> int:
         return self.store.delete(self.workspace, document_id)
 
-    def _remember(self, draft: Draft) -> None:
-        document_id = draft.publication.document_id
-        self.vocabulary.words |= set(re.findall(r"\w+", f"{draft.publication.title} {draft.text}"))
-        self.vocabulary.assertions |= {identify(document_id, item) for item in draft.staged.assertions}
+
+def _named(drafts: Sequence[Draft]) -> list[tuple[str, Draft]]:
+    return [(draft.publication.document_id, draft) for draft in drafts]
 
 
 def compose(

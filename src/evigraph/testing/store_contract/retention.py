@@ -11,7 +11,7 @@ from evigraph.errors import BeforePruneHorizon, NotFound
 from evigraph.ingest.prune import prune
 from evigraph.store.retention import superseded
 from evigraph.testing.store_contract.base import Contract, ShelfMaker, seen
-from evigraph.testing.store_contract.material import Shelf, view
+from evigraph.testing.store_contract.material import Shelf, doc, view
 
 
 class RetentionContract(Contract):
@@ -21,9 +21,9 @@ class RetentionContract(Contract):
         other = new_shelf()
         for target in (shelf, other):
             target.put("a", "Acme supplies Oldco")
-            target.put("a", "Acme supplies Birch")
-            target.put("kept", "Cedar audits Dorn")
-            target.put("gone", "Goner sues Acme")
+            target.fill(
+                doc("a", "Acme supplies Birch"), doc("kept", "Cedar audits Dorn"), doc("gone", "Goner sues Acme")
+            )
             target.delete("gone")
         before, theirs = seen(shelf), seen(other, as_of=2)
         generation = shelf.store.generation(shelf.workspace)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evigraph.store import Snapshot
+from evigraph.store import Snapshot, Store
 from evigraph.store.keys import PassageKey, revision_key
 from evigraph.store.rows import Hit
-from evigraph.testing.store_contract.base import Contract, ShelfMaker
-from evigraph.testing.store_contract.material import ALL, EMBEDDER, Shelf
+from evigraph.testing.store_contract.base import Contract, unused_workspace
+from evigraph.testing.store_contract.material import ALL, EMBEDDER, Shelf, doc
 from evigraph.text.analysis import analyse
 from evigraph.types import DocumentFilter
 
@@ -39,21 +39,27 @@ SCOPES: tuple[dict[str, Any], ...] = (
 class SearchContract(Contract):
     """Both searches are exact, over the scope alone, ties ordered by passage key."""
 
-    @pytest.fixture
-    def library(self, shelf: Shelf) -> Shelf:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def library(cls, store: Store) -> Shelf:
         """Five documents, with superseded and unpublished revisions that use the same words."""
-        shelf.put("a", "pump pump pump pump", "station pump")
-        shelf.put("gone", "pump repair")
+        shelf = Shelf(store, unused_workspace())
+        shelf.fill(doc("a", "pump pump pump pump", "station pump"), doc("gone", "pump repair"))
+        documents = []
         for number, (name, texts) in enumerate(LIBRARY.items(), start=1):
-            metadata = {"kind": "odd" if number % 2 else "even"}
+            kind = "odd" if number % 2 else "even"
             title = "Pump" if name == "d" else ""
-            shelf.put(name, *texts, date=date(2020, 1, number), metadata=metadata, title=title)
+            described = {"date": date(2020, 1, number), "metadata": {"kind": kind}, "title": title}
+            documents.append(doc(name, *texts, **described))
+        shelf.fill(*documents)
         shelf.draft("b", "pump")
         shelf.delete("gone")
         return shelf
 
     @pytest.mark.parametrize("scope", SCOPES)
-    @pytest.mark.parametrize("question", ["pump repair", "Tarn", "the pump failed at the station", "absent", "pump pump"])
+    @pytest.mark.parametrize(
+        "question", ["pump repair", "Tarn", "the pump failed at the station", "absent", "pump pump"]
+    )
     def test_lexical_scores_are_bm25_of_the_scope(self, library: Shelf, scope: dict[str, Any], question: str) -> None:
         with library.store.snapshot(library.workspace, **scope) as snapshot:
             terms = analyse(question, "en")
@@ -97,8 +103,7 @@ class SearchContract(Contract):
         assert len({hit.score for hit in lexical}) < len(lexical)
 
     def test_ties_keep_their_order_when_a_document_is_replaced(self, shelf: Shelf) -> None:
-        for name in "abcdef":
-            shelf.put(name, "the pump failed")
+        shelf.fill(*(doc(name, "the pump failed") for name in "abcdef"))
         question = EMBEDDER.embed(["the pump failed"])[0]
         orders = []
         for _ in range(2):
@@ -125,8 +130,7 @@ class SearchContract(Contract):
             assert found[key] == pytest.approx(tuple(questions @ stored[key]), abs=1e-6)
 
     def test_passages_come_back_as_they_were_staged(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme supplies Birch", "second", title="Report", source="x/a.txt")
-        shelf.put("b", "third")
+        shelf.fill(doc("a", "Acme supplies Birch", "second", title="Report", source="x/a.txt"), doc("b", "third"))
         with shelf.store.snapshot(shelf.workspace) as snapshot:
             keys = list(_visible(snapshot))
             chunks = {chunk.id: chunk for chunk in snapshot.chunks(keys).values()}
@@ -143,7 +147,7 @@ class SearchContract(Contract):
         for name in ("a#0", "a#1"):
             assert chunks[name].text == text[chunks[name].start : chunks[name].end]
 
-    def test_many_terms_and_many_keys_are_no_obstacle(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
+    def test_many_terms_and_many_keys_are_no_obstacle(self, shelf: Shelf) -> None:
         shelf.put("a", "pump repair")
         with shelf.store.snapshot(shelf.workspace) as snapshot:
             terms = [*(f"term{number}" for number in range(5_000)), "pump"]
@@ -161,9 +165,7 @@ def _visible(snapshot: Snapshot) -> dict[PassageKey, Counter[str]]:
         for index in range(info.passages)
     ]
     chunks = snapshot.chunks(keys)
-    return {
-        key: Counter(analyse(f"{chunks[key].context}\n{chunks[key].text}".strip(), "en")) for key in sorted(chunks)
-    }
+    return {key: Counter(analyse(f"{chunks[key].context}\n{chunks[key].text}".strip(), "en")) for key in sorted(chunks)}
 
 
 def _bm25(passages: Mapping[PassageKey, Counter[str]], terms: Sequence[str]) -> dict[PassageKey, float]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import threading
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
 from evigraph.testing.store_contract.base import Contract, ShelfMaker, seen, shown
-from evigraph.testing.store_contract.material import Shelf, Vocabulary, view
+from evigraph.testing.store_contract.material import Doc, Shelf, Vocabulary, doc, view
 
 OLD = ("Acme supplies Birch. Oldword.", "Birch sues Zorro. Zorro Yeti")
 NEW = ("Acme audits Cedar. Newword.",)
@@ -23,11 +22,13 @@ class VisibilityContract(Contract):
     def test_a_staged_revision_changes_no_read(self, shelf: Shelf, new_shelf: ShelfMaker, others: int) -> None:
         plain = new_shelf()
         for target in (shelf, plain):
-            target.put("a", *OLD, title="Zorro", metadata={"k": "old"})
-            for number in range(others):
-                target.put(f"other-{number}", "Zorro supplies Acme", "Birch")
-        shelf.draft("a", *NEW, title="Yeti", metadata={"k": "new"})
-        draft = shelf.draft("b", "Acme supplies Walnut. Oldword")
+            target.fill(
+                doc("a", *OLD, title="Zorro", metadata={"k": "old"}),
+                *(doc(f"other-{number}", "Zorro supplies Acme", "Birch") for number in range(others)),
+            )
+        _, draft = shelf.drafts(
+            doc("a", *NEW, title="Yeti", metadata={"k": "new"}), doc("b", "Acme supplies Walnut. Oldword")
+        )
         assert seen(shelf, plain) == seen(plain, shelf)
         shelf.publish(draft)
         assert "organization:walnut" in seen(shelf)["profiles"]
@@ -37,17 +38,14 @@ class VisibilityContract(Contract):
         self, shelf: Shelf, new_shelf: ShelfMaker, title: str
     ) -> None:
         fresh = new_shelf()
-        shelf.put("a", *OLD, title=title)
-        shelf.put("other", "Birch supplies Dorn")
+        shelf.fill(doc("a", *OLD, title=title), doc("other", "Birch supplies Dorn"))
         shelf.put("a", *NEW)
-        fresh.put("other", "Birch supplies Dorn")
-        fresh.put("a", *NEW)
+        fresh.fill(doc("other", "Birch supplies Dorn"), doc("a", *NEW))
         assert seen(shelf, fresh) == seen(fresh, shelf)
 
     def test_after_a_deletion_nothing_of_the_document_is_left(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
         fresh = new_shelf()
-        shelf.put("a", *OLD, title="Zorro")
-        shelf.put("other", "Birch supplies Dorn")
+        shelf.fill(doc("a", *OLD, title="Zorro"), doc("other", "Birch supplies Dorn"))
         shelf.delete("a")
         fresh.put("other", "Birch supplies Dorn")
         assert seen(shelf, fresh) == seen(fresh, shelf)
@@ -69,10 +67,10 @@ class VisibilityContract(Contract):
         assert seen(shelf) == before
 
     def test_a_batch_becomes_visible_together(self, shelf: Shelf) -> None:
-        drafts = [shelf.draft(f"d{number}", f"Acme supplies Birch {number}") for number in range(5)]
+        drafts = shelf.drafts(*(doc(f"d{number:03}", "Acme supplies Birch") for number in range(200)))
         assert shown(shelf) == []
         shelf.publish(*drafts)
-        assert shown(shelf) == [f"d{number}" for number in range(5)]
+        assert shown(shelf) == [f"d{number:03}" for number in range(200)]
 
     @pytest.mark.parametrize("seed", [1, 2])
     def test_any_history_shows_what_publishing_its_outcome_alone_shows(
@@ -80,25 +78,23 @@ class VisibilityContract(Contract):
     ) -> None:
         """Only the visible revisions count: not how often, in what order or in what company they were written."""
         chance = random.Random(seed)
-        alive: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
-        states: list[tuple[int, dict[str, tuple[tuple[str, ...], dict[str, Any]]]]] = []
-        for _ in range(14):
-            name = chance.choice("abcd")
-            texts, described = _random_document(chance)
+        alive: dict[str, Doc] = {}
+        states: list[tuple[int, dict[str, Doc]]] = []
+        for _ in range(10):
+            document = _random_document(chance)
             action = chance.choice(["put", "put", "put", "draft", "delete"])
             if action == "put":
-                shelf.put(name, *texts, **described)
-                alive[name] = (texts, described)
+                shelf.fill(document)
+                alive[document.document_id] = document
             elif action == "draft":
-                shelf.draft(name, *texts, **described)
-            elif name in alive:
-                shelf.delete(name)
-                del alive[name]
+                shelf.drafts(document)
+            elif document.document_id in alive:
+                shelf.delete(document.document_id)
+                del alive[document.document_id]
             states.append((shelf.store.generation(shelf.workspace), dict(alive)))
-        for generation, outcome in (states[-1], states[5]):
+        for generation, outcome in (states[-1], states[4]):
             fresh = new_shelf()
-            for name, (texts, described) in sorted(outcome.items()):
-                fresh.put(name, *texts, **described)
+            fresh.fill(*outcome.values())
             assert seen(shelf, fresh, as_of=generation) == seen(fresh, shelf)
 
     # ---------------------------------------------------------------- earlier states
@@ -132,8 +128,7 @@ class VisibilityContract(Contract):
         assert [info.revision for info in shelf.store.documents(shelf.workspace, as_of=moment)] == [1]
 
     def test_a_pinned_snapshot_reads_one_generation_whatever_happens_meanwhile(self, shelf: Shelf) -> None:
-        shelf.put("a", *OLD, title="Zorro")
-        shelf.put("b", "Birch supplies Dorn")
+        shelf.fill(doc("a", *OLD, title="Zorro"), doc("b", "Birch supplies Dorn"))
         with shelf.store.snapshot(shelf.workspace) as snapshot:
             words = shelf.vocabulary | Vocabulary(words={"Cedar", "Newword"})
             before = view(snapshot, words)
@@ -179,11 +174,10 @@ def _numbered(number: int) -> tuple[str, ...]:
     return tuple(f"common n{number} Acme part{part}" for part in range(3))
 
 
-def _random_document(chance: random.Random) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _random_document(chance: random.Random) -> Doc:
     names = ("Acme", "Birch", "Cedar", "Dorn")
-    texts = tuple(
-        f"{chance.choice(names)} {chance.choice(('supplies', 'audits'))} {chance.choice(names)} near {chance.choice(names)}"
-        for _ in range(chance.randint(1, 3))
-    )
-    described = {"title": chance.choice(("", *names)), "metadata": {"k": chance.choice("xy")}}
-    return texts, described
+    texts = []
+    for _ in range(chance.randint(1, 3)):
+        one, other, third = (chance.choice(names) for _ in range(3))
+        texts.append(f"{one} {chance.choice(('supplies', 'audits'))} {other} near {third}")
+    return doc(chance.choice("abcd"), *texts, title=chance.choice(("", *names)), metadata={"k": chance.choice("xy")})

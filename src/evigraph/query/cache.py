@@ -1,0 +1,45 @@
+"""Answers to `context_only` questions, kept per generation: they depend on nothing but the store and the request."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+
+from evigraph.types import Answer, QueryRequest
+
+KEPT = 256
+"""Answers kept, the most recently used ones."""
+
+Key = tuple[str, int, str, str]
+
+
+class ContextCache:
+    """Shared by all workspaces of an engine; thread safe. `clear` forgets everything, as a prune must."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[Key, Answer] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def key(workspace: str, generation: int, model: str, request: QueryRequest) -> Key:
+        return workspace, generation, model, repr(request)
+
+    def get(self, key: Key) -> Answer | None:
+        """The kept answer, marked `cached` in its stats."""
+        with self._lock:
+            answer = self._answers.get(key)
+            if answer is None:
+                return None
+            self._answers.move_to_end(key)
+        return replace(answer, stats={**answer.stats, "cached": True})
+
+    def put(self, key: Key, answer: Answer) -> None:
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > KEPT:
+                self._answers.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._answers.clear()

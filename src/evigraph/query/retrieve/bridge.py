@@ -1,0 +1,83 @@
+"""Bridge re-query: ask the rest of the question about the entities that the best passages lead to.
+
+"Who founded the firm that made the Tirra 50?" has no word in common with the passage about the firm's founder. Once the
+walk has found the passage that names the firm, `residual question + firm` lies near it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evigraph.query.fusion import best_first
+from evigraph.query.retrieve.subgraph import Subgraph
+from evigraph.query.run import Run
+from evigraph.query.understand import TITLE_LIKE, rarity
+from evigraph.store.keys import PassageKey
+
+FROM_PASSAGES = 4
+"""Passages, best first, whose entities are asked about."""
+ENTITIES = 8
+"""Entities asked about; each costs one embedding."""
+PER_ENTITY = 30
+"""Passages of each entity that its question is compared with."""
+ABOUT = 1.5
+"""Worth of an entity that some passage is about, beside one only mentioned."""
+
+
+def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[PassageKey, float]:
+    """For passages that mention a bridge entity: the best cosine with a question about it.
+
+    `log_mass` (n,) is the log of the walk's mass on the subgraph's passages.
+    """
+    entities = choose(run, subgraph, log_mass)
+    if not entities:
+        return {}
+    with run.ledger.stage("bridge") as record:
+        rows = run.snapshot.mentions_of(entities, per_name_limit=PER_ENTITY, limit=PER_ENTITY * len(entities))
+        vectors = list(run.embedder().embed([f"{run.asked.residual} {entity}" for entity in entities]))
+        cosines = run.snapshot.similarities(vectors, sorted({row.passage for row in rows}))
+        column = {entity: position for position, entity in enumerate(entities)}
+        best: dict[PassageKey, float] = {}
+        for row in rows:
+            if row.passage in cosines:
+                near = cosines[row.passage][column[row.key]]
+                best[row.passage] = max(best.get(row.passage, -1.0), near)
+        record.items_in, record.items_out = len(entities), len(best)
+    run.ledger.count("bridges", entities)
+    return best
+
+
+def choose(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> list[str]:
+    """Names of the best passages that the question does not name and that lead elsewhere, most promising first.
+
+    Worth: mass of the passage beside the best one's, times the name's rarity, times 1.5 if some passage is about it.
+    """
+    anchors = {anchor.key for anchor in run.asked.anchors}
+    order = sorted(range(len(subgraph.passages)), key=lambda i: (-log_mass[i], subgraph.passages[i]))[:FROM_PASSAGES]
+    nearest: dict[str, float] = {}
+    for position in order:
+        share = float(np.exp(log_mass[position] - log_mass[order[0]]))
+        for name in _names_in(subgraph, position):
+            if name not in anchors and not name.replace(" ", "").isdigit():
+                nearest[name] = max(nearest.get(name, 0.0), share)
+    known = run.snapshot.names(list(nearest))
+    worth = {
+        name: round(
+            share
+            * rarity(known[name].passages, run.counts.passages)
+            * (ABOUT if known[name].alias_weight >= TITLE_LIKE else 1.0),
+            9,
+        )
+        for name, share in nearest.items()
+        if name in known and known[name].passages >= 2
+    }
+    return best_first(worth)[:ENTITIES]
+
+
+def _names_in(subgraph: Subgraph, position: int) -> Sequence[str]:
+    matrix = subgraph.incidence
+    columns = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
+    return [subgraph.names[column] for column in sorted(columns)]
