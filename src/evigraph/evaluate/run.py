@@ -62,11 +62,11 @@ def evaluate(
 ) -> EvalReport:
     """Measures `engine` on `dataset`.
 
-    Every mode ranks `k` documents for each question that has gold (the first `limit` questions). `answers`
-    says which questions are also asked, in `answer_mode` (the first of `modes` by default): those of type
-    `absent`, all, or none. `options` go to every `retrieve` and `ask`. A question that fails is recorded
-    and scores 0; a failing `index` raises, and documents it refused become a warning. `index=False`
-    measures what the engine already holds. Raises `UnknownMode` or `InvalidValue`.
+    Every mode ranks `k` documents for each question that has gold (the first `limit` questions). `answers` says which
+    questions are also asked: those of type `absent`, all, or none; `answer_mode` in which mode (default: `mix` where it
+    is measured, else the first of `modes`). `options` go to every `retrieve` and `ask`. A question that fails is
+    recorded and scores 0; a failing `index` raises, and documents it refused become a warning. `index=False` measures
+    what the engine already holds. Raises `UnknownMode` or `InvalidValue`.
     """
     _check(modes, answer_mode, k)
     questions = dataset.questions[:limit]
@@ -91,7 +91,7 @@ def evaluate(
             done += 1
             _tell(on_progress, done, total)
     for question in asked:
-        answered.append(runner.ask(question, answer_mode or modes[0]))
+        answered.append(runner.ask(question, answer_mode or (Mode.MIX.value if Mode.MIX.value in modes else modes[0])))
         done += 1
         _tell(on_progress, done, total)
     return EvalReport(

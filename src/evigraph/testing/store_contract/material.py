@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 from evigraph.ingest.embed import FactEmbedder
@@ -47,7 +48,7 @@ class CapitalExtractor:
             in_text = [mention for mention in found if mention.role == "text"]
             assertions += [
                 _assertion(passage, one.name, CO_OCCURS, other.name, one.start - passage.start)
-                for one, other in zip(in_text, in_text[1:], strict=False)
+                for one, other in pairwise(in_text)
                 if (one.name, other.name) not in told
             ]
         return Extraction(mentions=tuple(mentions), assertions=tuple(assertions))

@@ -18,13 +18,12 @@ NEW = ("Acme audits Cedar. Newword.",)
 class VisibilityContract(Contract):
     """`seen` asks every read for everything that was ever staged, by name, and compares whole answers."""
 
-    @pytest.mark.parametrize("others", [0, 2])
-    def test_a_staged_revision_changes_no_read(self, shelf: Shelf, new_shelf: ShelfMaker, others: int) -> None:
+    def test_a_staged_revision_changes_no_read(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
         plain = new_shelf()
         for target in (shelf, plain):
             target.fill(
                 doc("a", *OLD, title="Zorro", metadata={"k": "old"}),
-                *(doc(f"other-{number}", "Zorro supplies Acme", "Birch") for number in range(others)),
+                doc("other", "Zorro supplies Acme", "Birch"),
             )
         _, draft = shelf.drafts(
             doc("a", *NEW, title="Yeti", metadata={"k": "new"}), doc("b", "Acme supplies Walnut. Oldword")
@@ -33,12 +32,11 @@ class VisibilityContract(Contract):
         shelf.publish(draft)
         assert "organization:walnut" in seen(shelf)["profiles"]
 
-    @pytest.mark.parametrize("title", ["", "Zorro"])
     def test_after_a_replacement_nothing_of_the_old_revision_is_left(
-        self, shelf: Shelf, new_shelf: ShelfMaker, title: str
+        self, shelf: Shelf, new_shelf: ShelfMaker
     ) -> None:
         fresh = new_shelf()
-        shelf.fill(doc("a", *OLD, title=title), doc("other", "Birch supplies Dorn"))
+        shelf.fill(doc("a", *OLD, title="Zorro"), doc("other", "Birch supplies Dorn"))
         shelf.put("a", *NEW)
         fresh.fill(doc("other", "Birch supplies Dorn"), doc("a", *NEW))
         assert seen(shelf, fresh) == seen(fresh, shelf)
@@ -107,9 +105,10 @@ class VisibilityContract(Contract):
             (shelf.delete("b"), {"a"}, {"acme", "cedar", "newword"}),
         )
         for generation, documents, names in steps:
-            then = seen(shelf, as_of=generation)
-            assert {row[0] for row in then["documents"]} == documents
-            assert set(then["profiles"]) == {f"organization:{name}" for name in names}
+            with shelf.store.snapshot(shelf.workspace, as_of=generation) as snapshot:
+                assert {info.document_id for info in snapshot.documents()} == documents
+                everyone = [f"organization:{word.lower()}" for word in shelf.vocabulary.words]
+                assert set(snapshot.profiles(everyone)) == {f"organization:{name}" for name in names}
         assert seen(shelf, as_of=steps[-1][0] + 100) == seen(shelf)
         assert shown(shelf, as_of=0) == []
 

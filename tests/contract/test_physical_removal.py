@@ -1,0 +1,72 @@
+"""After a prune, what nobody can see is on no disk: in no table, no inactive part, no file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evigraph.ingest.prune import prune
+from evigraph.store import open_store
+from evigraph.store.migrations import REVISION_TABLES
+from evigraph.testing.store_contract.material import Shelf
+
+from .physical import files_with, inactive_parts, marker, places, write_history
+
+
+def test_pruned_text_is_in_no_table_and_no_file(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    replaced, deleted, abandoned, kept = (marker() for _ in range(4))
+    store = open_store(str(folder))
+    try:
+        shelf = Shelf(store, "w")
+        write_history(shelf, replaced, deleted, kept)
+        shelf.draft("never", f"{abandoned} supplies {abandoned}x", title=abandoned)
+        before = {word: places(store, word) for word in (replaced, deleted, abandoned, kept)}
+        tables = {table for table, _ in before[replaced]}
+        assert tables == {
+            "publications", "passages", "document_texts", "terms", "mentions", "assertions", "fact_vectors"
+        }  # fmt: skip
+        assert before[replaced] == before[deleted] == before[kept]
+        for word in before:
+            assert list(files_with(folder, word)), "an uncompressed word would be found"
+        report = prune(store, "w")
+        assert (report.documents, report.revisions) == (3, 4)
+        assert {word: places(store, word) for word in before} == {
+            replaced: [],
+            deleted: [],
+            abandoned: [],
+            kept: before[kept],
+        }
+        assert inactive_parts(store) == 0
+        for word in (replaced, deleted, abandoned):
+            assert list(files_with(folder, word)) == []
+        assert list(files_with(folder, kept))
+        for table in REVISION_TABLES:
+            [[settings]] = store.rows(
+                "SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = {t:String}",
+                {"t": table},
+            )
+            assert "old_parts_lifetime" not in settings, "what prune sets for its own sake is set back"
+    finally:
+        store.close()
+    for word in (replaced, deleted, abandoned):
+        assert list(files_with(folder, word)) == []
+    shutil.rmtree(folder)
+
+
+def test_settings_are_set_back_when_a_prune_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(str(tmp_path / "store"))
+    try:
+        shelf = Shelf(store, "w")
+        shelf.put("a", "Acme")
+        shelf.put("a", "Birch")
+        monkeypatch.setattr("evigraph.store.retention.VANISH_SECONDS", -1.0)
+        monkeypatch.setattr("evigraph.store.retention.inactive", lambda store: 1, raising=False)
+        with pytest.raises(Exception, match="old part files"):
+            prune(store, "w")
+        [[settings]] = store.rows("SELECT create_table_query FROM system.tables WHERE name = 'passages'", {})
+        assert "old_parts_lifetime" not in settings
+    finally:
+        store.close()
