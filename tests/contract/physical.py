@@ -13,8 +13,8 @@ HOLDS_TEXT = ("String", "LowCardinality(String)", "Array(String)", "Map(String, 
 
 
 def marker() -> str:
-    """A word that no compression can hide: random, and longer than what a codec would spell out piecemeal."""
-    return "Mark" + secrets.token_hex(48)
+    """A name that no compression can hide, short enough to be one term."""
+    return "M" + secrets.token_hex(24)
 
 
 def write_history(shelf: Shelf, replaced: str, deleted: str, kept: str) -> None:
@@ -27,7 +27,7 @@ def write_history(shelf: Shelf, replaced: str, deleted: str, kept: str) -> None:
 
 
 def places(store: Store, word: str) -> list[tuple[str, str]]:
-    """`(table, column)` of every column of the database that holds text and, in some row, this word."""
+    """`(table, column)` of every column of the database that holds text and, in some row, this word (in any case)."""
     columns = store.rows(
         """
         SELECT table, name, type FROM system.columns
@@ -37,7 +37,7 @@ def places(store: Store, word: str) -> list[tuple[str, str]]:
     assert len(columns) > 30, "the columns that hold text are found by their types"
     found = []
     for table, name, _ in columns:
-        sql = f"SELECT count() FROM `{table}` WHERE position(toString(`{name}`), {{word:String}}) > 0"
+        sql = f"SELECT count() FROM `{table}` WHERE positionCaseInsensitive(toString(`{name}`), {{word:String}}) > 0"
         if store.rows(sql, {"word": word})[0][0]:
             found.append((table, name))
     return found
@@ -49,7 +49,8 @@ def inactive_parts(store: Store) -> int:
 
 
 def files_with(folder: Path, word: str) -> Iterator[Path]:
-    """Files below a folder whose bytes hold the word."""
+    """Files below a folder whose bytes hold the word, whatever the case of its first letter."""
+    needle = word[1:].encode()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and word.encode() in path.read_bytes():
+        if path.is_file() and not path.is_symlink() and needle in path.read_bytes():
             yield path

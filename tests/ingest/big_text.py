@@ -59,18 +59,15 @@ def main(folder: Path, megabytes: int) -> None:
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         (document,) = report.documents
         last = graph.retrieve("word", mode="naive", min_score=-1, max_chunks=1).chunks
-    print(
-        json.dumps(
-            {
-                "passages": document.passages,
-                "errors": len(report.errors),
-                "found": len(last),
-                "before_mb": before / 1024,
-                "grown_mb": (after - before) / 1024,
-                "seconds": report.seconds,
-            }
-        )
-    )
+    figures = {
+        "passages": document.passages,
+        "errors": len(report.errors),
+        "found": len(last),
+        "before_mb": before / 1024,
+        "grown_mb": (after - before) / 1024,
+        "seconds": report.seconds,
+    }
+    sys.stdout.write(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -69,5 +69,6 @@ def entity_texts(extraction: Extraction) -> dict[str, str]:
 
 
 def assertion_text(assertion: Assertion) -> str:
+    """An assertion as a plain sentence."""
     predicate = assertion.predicate.replace("_", " ").lower()
     return f"{assertion.subject_name} {predicate} {assertion.object_name}"

@@ -43,13 +43,13 @@ def fit_budget(run: Run) -> None:
     """
     with run.ledger.stage("budget") as record:
         record.items_in = len(run.chunks)
+        before = [len(part) for part in (run.chunks, run.entities, run.relationships)]
         budget = run.request.max_context_tokens
         wanted = sum(chunk.token_count for chunk in run.chunks)
         # Passages come first: facts get what passages leave free, but never more than the passages' share allows.
         facts = min(max(budget - wanted, int(budget * ENTITY_SHARE)), int(budget * (1 - PASSAGE_SHARE)))
         run.entities, entity_tokens = _prefix(run.entities, _entity_tokens, min(facts, int(budget * ENTITY_SHARE)))
         run.relationships, fact_tokens = _prefix(run.relationships, _relationship_tokens, facts - entity_tokens)
-        before = len(run.chunks)
         run.chunks, passage_tokens = _prefix(
             run.chunks, lambda chunk: chunk.token_count, budget - entity_tokens - fact_tokens, at_least=1
         )
@@ -59,13 +59,7 @@ def fit_budget(run: Run) -> None:
     count("entities", len(run.entities))
     count("relationships", len(run.relationships))
     count("context_tokens", entity_tokens + fact_tokens + passage_tokens)
-    found = run.ledger.counts
-    count(
-        "context_truncated",
-        len(run.chunks) < before
-        or len(run.entities) < min(found["entities_found"], run.request.max_entities)
-        or len(run.relationships) < min(found["relationships_found"], run.request.max_relationships),
-    )
+    count("context_truncated", before != [len(part) for part in (run.chunks, run.entities, run.relationships)])
 
 
 def _chunks(run: Run, ranked: tuple[tuple[PassageKey, Signals], ...]) -> list[Chunk]:
@@ -117,10 +111,12 @@ def describe(profile: EntityProfile) -> str:
 
 
 def entity_line(entity: Entity) -> str:
+    """An entity as a line of the context."""
     return f"- {entity.name} ({entity.type}): {entity.description}"
 
 
 def relationship_line(item: Relationship) -> str:
+    """A relationship as a line of the context."""
     return f"- {item.source_name} -[{item.type}]-> {item.target_name}: {item.description}"
 
 

@@ -7,6 +7,7 @@ import pytest
 from evigraph.errors import CorruptDocument, EmptyDocument, EncryptedDocument
 from evigraph.ingest.readers.base import Extracted
 from evigraph.ingest.readers.pdf import read_pdf
+from evigraph.ingest.readers.pdf_layout import Line, Page, join_pages
 
 Text = tuple[int, int, int, str]
 """x, y, font size, text"""
@@ -86,3 +87,25 @@ def test_no_pdf(tmp_path: Path) -> None:
         read(tmp_path / "a.pdf", b"no pdf at all")
     with pytest.raises(EmptyDocument):
         read(tmp_path / "a.pdf", pdf([[]]))
+
+
+def test_running_headers_and_footers_are_left_out_but_repeated_body_lines_stay() -> None:
+    def page(number: int, *body: str) -> Page:
+        texts = ("Annual report", *body, f"Page {number}")
+        return Page(
+            number=number,
+            lines=[
+                Line(cells=(text,), bottom=700.0 - 14 * position, size=11.0, font=10.0)
+                for position, text in enumerate(texts)
+            ],
+        )
+
+    text, starts = join_pages(
+        [page(1, "Wells dried up.", "None were mended."), page(2, "Rain came.", "None were mended.")]
+    )
+    assert "Annual report" not in text
+    assert "Page" not in text
+    assert text.count("None were mended.") == 2
+    assert [number for _, number in starts] == [1, 2]
+    alone, _ = join_pages([page(1, "Wells dried up.", "None were mended.")])
+    assert "Annual report" in alone

@@ -103,6 +103,7 @@ def _font(textpage: Any, indices: list[int]) -> float:
 
 def join_pages(pages: list[Page]) -> tuple[str, tuple[tuple[int, int], ...]]:
     """The document's Markdown and `(offset, page number)` of every page that has text."""
+    pages = without_running_lines(pages)
     sizes = _Sizes(pages)
     words = Counter(word.lower() for page in pages for line in page.lines for word in _WORD.findall(line.text))
     text, starts = "", list[tuple[int, int]]()
@@ -120,6 +121,31 @@ def join_pages(pages: list[Page]) -> tuple[str, tuple[tuple[int, int], ...]]:
         tail = body[-200:]
     text = "".join(parts)
     return (text + "\n" if text else ""), tuple(starts)
+
+
+def without_running_lines(pages: list[Page]) -> list[Page]:
+    """The pages without running headers and footers: a page's highest or lowest line that, but for its digits, is the
+    same on most pages and on two at least."""
+    edges = [_edges(page.lines) for page in pages]
+    counts = Counter(shape for page_edges in edges for shape in {_shape(line) for line in page_edges})
+    needed = max(2, (3 * len(pages) + 4) // 5)
+    return [
+        Page(
+            number=page.number,
+            lines=[line for line in page.lines if line not in page_edges or counts[_shape(line)] < needed],
+        )
+        for page, page_edges in zip(pages, edges, strict=True)
+    ]
+
+
+def _edges(lines: list[Line]) -> list[Line]:
+    """The lines at the very top and bottom of a page; none where lines have no place."""
+    placed = sorted((line for line in lines if line.size > 0), key=lambda line: line.bottom)
+    return [placed[0], placed[-1]] if len(placed) > 2 else []
+
+
+def _shape(line: Line) -> str:
+    return re.sub(r"\d+", "0", line.text)
 
 
 def _runs_on(tail: str, body: str) -> bool:

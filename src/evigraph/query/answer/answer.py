@@ -28,12 +28,13 @@ def answer(run: Run) -> None:
     if run.request.mode is Mode.BYPASS:
         _bypass(run)
         return
+    run.abstain_reason = _empty_stage(run)
     if run.request.prompt_only:
         run.prompt = prompt_text(run.asked.text, run.context)
         return
     if run.request.context_only:
         return
-    run.abstain_reason = _empty_stage(run)
+    run.abstain_reason = run.abstain_reason or _weakness(run)
     if run.abstain_reason is None:
         if run.chat is not None:
             answer_by_model(run)
@@ -42,13 +43,18 @@ def answer(run: Run) -> None:
 
 
 def _empty_stage(run: Run) -> str | None:
-    """The first stage that left too little to answer from."""
+    """The first stage that left nothing to answer from."""
     if not run.counts.documents:
         if run.snapshot.scope.filtered:
             return "scope: no document matches the filters"
         return "scope: the workspace holds no documents"
     if not run.chunks:
         return "retrieval: no passage matched the question"
+    return None
+
+
+def _weakness(run: Run) -> str | None:
+    """What the evidence lacks to bear an answer."""
     measured = strength(run, question_weights(run))
     run.ledger.count("evidence_cosine", round(measured.cosine, 4))
     run.ledger.count("evidence_coverage", round(measured.coverage, 4))

@@ -41,6 +41,7 @@ def defuse(text: str) -> str:
 
 
 def messages(question: str, context: str) -> list[Message]:
+    """What the model is sent: the rules, then the fenced evidence and the question."""
     return [
         Message(role="system", content=SYSTEM),
         Message(role="user", content=f"<evidence>\n{context}\n</evidence>\n\nQuestion: {question}"),

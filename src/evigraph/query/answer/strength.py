@@ -59,6 +59,7 @@ def strength(run: Run, weights: Mapping[str, float]) -> Strength:
 
 
 def coverage(chunks: Sequence[Chunk], weights: Mapping[str, float], languages: Sequence[str]) -> float:
+    """Share of the weights whose terms the passages hold, 0-1."""
     held = {
         term
         for chunk in chunks
