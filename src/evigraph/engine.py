@@ -18,7 +18,7 @@ from evigraph.models.factory import make_chat, make_embedder
 from evigraph.models.ports import ChatModel, Embedder
 from evigraph.query.cache import ContextCache
 from evigraph.query.pipeline import QueryEngine
-from evigraph.query.request import parse
+from evigraph.query.request import moment, parse
 from evigraph.store import Store, open_store
 from evigraph.types import (
     Answer,
@@ -123,11 +123,11 @@ class Evigraph:
 
     def documents(self, *, as_of: int | datetime | None = None) -> list[DocumentInfo]:
         """Visible documents, by source. `as_of` (generation or time) raises `BeforePruneHorizon` where pruned."""
-        return self.store.documents(self.workspace, as_of=as_of)
+        return self.store.documents(self.workspace, as_of=None if as_of is None else moment(as_of))
 
     def document(self, document_id: str, *, as_of: int | datetime | None = None) -> DocumentInfo:
         """One visible document. Raises `NotFound`."""
-        return self.store.document(self.workspace, document_id, as_of=as_of)
+        return self.store.document(self.workspace, document_id, as_of=None if as_of is None else moment(as_of))
 
     def document_text(self, document_id: str, *, revision: int | None = None) -> str:
         """Extracted text (Markdown) of a revision, by default the visible one: what spans point into."""

@@ -40,6 +40,7 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
             "metadata_filter": None if request.metadata_filter is None else dict(request.metadata_filter),
             "unsupported": list(answer.unsupported),
             "removed_citations": list(answer.removed_citations),
+            "attributed_citations": answer.stats.get("citations_attributed", 0),
         },
         "stats": plain(answer.stats),
         "generation": evidence.generation,

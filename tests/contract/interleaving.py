@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from evigraph import Evigraph
-from evigraph.testing.store_contract.material import EMBEDDER, Doc, Shelf, doc
+from evigraph.store.rows import Publication
+from evigraph.testing.store_contract.material import EMBEDDER, Draft, Shelf, compose, doc
+from evigraph.types import Answer
 
 QUESTION = "Who supplies Acme with pumps from Birch?"
 ALWAYS = (
@@ -17,12 +20,15 @@ ALWAYS = (
     doc("more", "Birch sues Dorn over pumps", "Elm supplies Birch with pumps", metadata={"k": "v"}),
 )
 EVEN = (
-    doc("turns", "Acme supplies Birch with pumps", "Birch audits Acme", title="Acme", metadata={"k": "v"}),
-    doc("comes", "Acme sues Elm. Birch supplies Acme with pumps", metadata={"k": "v"}),
+    ("turns", "Acme", ("Acme supplies Birch with pumps", "Birch audits Acme")),
+    ("comes", "", ("Acme sues Elm. Birch supplies Acme with pumps",)),
 )
 ODD = (
-    doc("turns", "Birch supplies Acme with pumps now", "Acme. Cedar. Pumps for Acme", title="Birch", metadata={"k": "v"}),
+    ("turns", "Birch", ("Birch supplies Acme with pumps now", "Acme. Cedar. Pumps for Acme")),
+    ("comes", "", ()),
 )
+AHEAD = 20
+"""Revisions staged in one go, so that a change costs no more than its publication."""
 
 
 class Corpus:
@@ -30,43 +36,61 @@ class Corpus:
 
     def __init__(self, data: str, workspace: str) -> None:
         self.graph = Evigraph(data, workspace=workspace, embedder=EMBEDDER)
-        self.shelf = Shelf(self.graph.store, workspace)
+        self.store = self.graph.store
+        self.workspace = workspace
         self.states: dict[int, int] = {}
-        """Which state (0 even, 1 odd) each generation shows."""
-        self._note(self.shelf.fill(*ALWAYS, *EVEN), 0)
-
-    @property
-    def state(self) -> int:
-        return self.states[self.graph.store.generation(self.shelf.workspace)]
+        """Which state (0 even, 1 odd) each generation shows; 2 stands for those inside a batch."""
+        self._staged: list[tuple[int, list[Publication]]] = []
+        Shelf(self.store, workspace).fill(*ALWAYS)
+        self.state = 1
+        self.change()
 
     def change(self) -> None:
         """Replace `turns`, and delete `comes` or publish it again."""
-        target: tuple[Doc, ...] = EVEN if self.state else ODD
-        now = 1 - self.state
-        drafts = self.shelf.drafts(*target)
-        if now:
-            # Between the two publications `comes` is still there: a state of its own, which nobody compares.
-            self._note(self.shelf.delete("comes"), 2)
-        self._note(self.shelf.publish(*drafts), now)
+        if not self._staged:
+            self._stage_ahead()
+        self.state, publications = self._staged.pop(0)
+        generation = self.store.publish(self.workspace, publications)
+        self.states[generation - 1] = 2
+        self.states[generation] = self.state
 
-    def ask(self, **options: Any) -> dict[str, Any]:
-        """The answer as plain data, without timings and revision numbers; revisions are checked to be pinned."""
-        answer = self.graph.ask(QUESTION, **options)
-        visible = {
-            info.document_id: info.revision for info in self.graph.documents(as_of=answer.evidence.generation)
-        }
+    def forget_staged(self) -> None:
+        """Reserve and stage anew: a prune removes what was staged and never published."""
+        self._staged.clear()
+
+    def _stage_ahead(self) -> None:
+        drafts: list[Draft] = []
+        for ahead in range(AHEAD):
+            state = (1 + self.state + ahead) % 2
+            numbers = self.store.reserve(self.workspace, ["turns", "comes"])
+            pair = [
+                compose(name, numbers[name], texts, title=title, metadata={"k": "v"})
+                for name, title, texts in (ODD if state else EVEN)
+            ]
+            publications = [draft.publication for draft in pair]
+            if state:
+                publications[1] = replace(publications[1], deleted=True, passages=0, terms=0)
+            self._staged.append((state, publications))
+            drafts += [draft for draft in pair if draft.staged.passages]
+        self.store.stage(self.workspace, EMBEDDER.name, [draft.staged for draft in drafts])
+
+    def ask(self, **options: Any) -> Answer:
+        return self.graph.ask(QUESTION, **options)
+
+    def plain(self, answer: Answer) -> dict[str, Any]:
+        """An answer as data, without timings and revision numbers; these are checked to be the pinned ones."""
+        generation = answer.evidence.generation
+        visible = {info.document_id: info.revision for info in self.graph.documents(as_of=generation)}
+        return self.plain_at(answer, visible)
+
+    def plain_at(self, answer: Answer, visible: Mapping[str, int]) -> dict[str, Any]:
+        """The same with the visible revisions given, for a generation that was pruned since."""
         for item in (*answer.evidence.chunks, *answer.evidence.relationships, *answer.citations):
             assert item.revision == visible[item.document_id], item
-        told = asdict(answer)
-        told["state"] = self.states[answer.evidence.generation]
-        return _plain(told)
+        return {**_plain(asdict(answer)), "state": self.states[answer.evidence.generation]}
 
     def close(self) -> None:
         self.graph.close()
-
-    def _note(self, generation: int, state: int) -> None:
-        self.states[generation] = state
-        self.states.setdefault(generation - 1, 2)  # inside a batch
 
 
 class Interruption:
@@ -100,28 +124,35 @@ def nothing() -> None:
     """No interruption."""
 
 
+def undisturbed(corpus: Corpus, **options: Any) -> tuple[dict[int, dict[str, Any]], int]:
+    """The answer in either state, and how many statements one takes."""
+    told = {}
+    for _ in range(2):
+        with Interruption(corpus.store, 0, nothing) as counted:
+            answer = corpus.ask(**options)
+        told[corpus.state] = corpus.plain(answer)
+        corpus.change()
+    assert told[0] != told[1], "a mixture of the two states would be noticed"
+    return told, counted.statements
+
+
 def check_every_statement(corpus: Corpus, **options: Any) -> int:
     """Ask once per statement the question takes, with the corpus changed right before it; return how many."""
-    undisturbed = {}
-    for _ in range(2):
-        with Interruption(corpus.graph.store, 0, nothing) as counted:
-            undisturbed[corpus.state] = corpus.ask(**options)
-        corpus.change()
-    assert undisturbed[0] != undisturbed[1], "a mixture of the two states would be noticed"
-    before = 0
+    expected, _ = undisturbed(corpus, **options)
     with ThreadPoolExecutor(max_workers=1) as writer:
-        while True:
-            before += 1
+        for before in itertools.count(1):
             state = corpus.state
-            action = lambda: writer.submit(corpus.change).result()  # noqa: E731 - one line is clearer here
-            with Interruption(corpus.graph.store, before, action) as interruption:
-                told = corpus.ask(**options)
+            # The first statement reads the generation to pin: a change before it is simply earlier. It runs under
+            # the lock of the pins, which a deletion in another thread would wait for.
+            change = corpus.change if before == 1 else lambda: writer.submit(corpus.change).result()
+            with Interruption(corpus.store, before, change) as interruption:
+                answer = corpus.ask(**options)
             if interruption.statements < before:
-                return before - 1
-            # Statement 1 reads the generation that is pinned: a change before it is simply earlier.
-            pinned = corpus.state if before == 1 else state
-            assert told["state"] == pinned
-            assert told == undisturbed[pinned], f"changed before statement {before} of {counted.statements}"
+                break
+            told = corpus.plain(answer)
+            assert told["state"] == (1 - state if before == 1 else state)
+            assert told == expected[told["state"]], f"changed before statement {before}"
+    return before - 1
 
 
 def _plain(value: Any) -> Any:

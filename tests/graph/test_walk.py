@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -28,6 +28,7 @@ def graphs(draw: st.DrawFn) -> tuple[Any, Any, Any, Any]:
     return incidence, prior, seeds, gain
 
 
+@settings(deadline=None)
 @given(graphs())
 def test_mass_sums_to_one_and_is_never_negative(graph: tuple[Any, Any, Any, Any]) -> None:
     passages, entities = walk(*graph)
@@ -38,6 +39,7 @@ def test_mass_sums_to_one_and_is_never_negative(graph: tuple[Any, Any, Any, Any]
     assert entities.min() >= 0
 
 
+@settings(deadline=None)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_does_not_matter(graph: tuple[Any, Any, Any, Any], rng: Any) -> None:
     incidence, prior, seeds, gain = graph
@@ -50,6 +52,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(graph: tuple[Any, Any, An
     np.testing.assert_allclose(moved_entities, entities[columns], atol=1e-12)
 
 
+@settings(deadline=None)
 @given(graphs())
 def test_sparse_and_dense_matrices_and_scaled_priors_are_the_same(graph: tuple[Any, Any, Any, Any]) -> None:
     incidence, prior, seeds, gain = graph

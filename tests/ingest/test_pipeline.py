@@ -398,7 +398,6 @@ def test_text_of_a_revision_that_was_never_published_is_invisible(store: OneStor
     assert graph.document_text("x", revision=1) == "Alpha rose."
 
 
-@pytest.mark.verify
 def test_prune_removes_what_an_interrupted_run_left(store: OneStore) -> None:
     embedder = CountingEmbedder()
     graph = store.engine(embedder=embedder)

@@ -244,7 +244,7 @@ def test_markers_are_found_where_models_put_them(
 
 
 @pytest.mark.parametrize(
-    "reply", ["Corrick Vane [9].", "Corrick Vane [0].", "Corrick Vane [9, 9].", "Corrick Vane.\n\n---\n[9]"]
+    "reply", ["Corrick Vane [9].", "Corrick Vane [0].", "Corrick Vane [9, 9].", "Nobody else.\n\n---\n[9]"]
 )
 def test_citations_of_passages_that_do_not_exist_are_removed_and_reported(
     replying: Callable[..., Answer], reply: str
@@ -290,10 +290,20 @@ def test_unsupported_sentences_are_listed_with_the_reason(
 def test_an_uncited_sentence_is_unsupported(replying: Callable[..., Answer]) -> None:
     answer = replying("Corrick Vane delivered four pumps to Tarn [1]. Everybody was very pleased.")
     assert answer.unsupported == ("Everybody was very pleased. (it cites no passage of the evidence)",)
-    nothing = replying("Corrick Vane delivered four pumps to Tarn.")
+    nothing = replying("Everybody was very pleased.")
     assert nothing.citations == ()
     assert len(nothing.unsupported) == 1
     assert any("nothing in it is verified" in sentence for sentence in nothing.degraded)
+
+
+def test_an_uncited_sentence_is_attributed_to_the_passage_that_supports_it(
+    pumps: Evigraph, replying: Callable[..., Answer]
+) -> None:
+    answer = replying("Corrick Vane delivered four pumps to Tarn. Hana Sefu trained mechanics.")
+    check(pumps, answer)
+    assert answer.text == "Corrick Vane delivered four pumps to Tarn. [1] Hana Sefu trained mechanics. [2]"
+    assert [citation.chunk_id for citation in answer.citations] == ["tarn#0", "tarn#0"]
+    assert (answer.stats["citations_attributed"], answer.unsupported) == (2, ())
 
 
 @pytest.mark.parametrize("reply", ["NO_ANSWER", "NO_ANSWER.", '"NO_ANSWER"', "no_answer", "Sorry: NO_ANSWER [1]"])

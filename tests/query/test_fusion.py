@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evigraph.query.fusion import best_first, min_max, round_robin, rrf, z_scores
@@ -27,6 +27,7 @@ def test_a_weight_of_zero_adds_nothing() -> None:
     assert rrf([]) == {}
 
 
+@settings(deadline=None)
 @given(RANKINGS)
 def test_rrf_of_equal_weights_ignores_the_order_of_rankings(rankings: list[list[int]]) -> None:
     one = rrf([(1.0, ranking) for ranking in rankings])
@@ -40,6 +41,7 @@ def test_round_robin_by_hand() -> None:
     assert round_robin([]) == []
 
 
+@settings(deadline=None)
 @given(RANKINGS)
 def test_round_robin_has_everything_once_and_nothing_late(rankings: list[list[int]]) -> None:
     merged = round_robin(rankings)
@@ -49,6 +51,7 @@ def test_round_robin_has_everything_once_and_nothing_late(rankings: list[list[in
             assert merged.index(key) < (position + 1) * len(rankings)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_z_scores_have_mean_zero_and_deviation_one(values: list[float]) -> None:
     scores = z_scores(np.array(values, dtype=np.float64))
@@ -58,6 +61,7 @@ def test_z_scores_have_mean_zero_and_deviation_one(values: list[float]) -> None:
         assert scores.std() == pytest.approx(0, abs=1e-6) or scores.std() == pytest.approx(1)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_min_max_lies_between_zero_and_one_and_keeps_the_order(values: list[float]) -> None:
     scaled = min_max(np.array(values, dtype=np.float64))

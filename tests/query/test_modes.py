@@ -89,7 +89,6 @@ def test_an_arm_ranks_from_one_without_gaps_or_is_silent(notes: Evigraph, mode: 
     assert len({chunk.id for chunk in found.chunks}) == len(found.chunks)
 
 
-@pytest.mark.xfail(strict=True, reason="the dense arm's ranks are mixed with those of `global`")
 def test_the_parts_of_hybrid_share_one_dense_ranking(notes: Evigraph) -> None:
     found = whole(notes, "hybrid", question="hana sefu in lowani")
     ranks = [chunk.vector_rank for chunk in found.chunks if chunk.vector_rank is not None]
@@ -314,7 +313,6 @@ def test_predicates_bound_what_is_followed(notes: Evigraph) -> None:
     assert nothing.chunks
 
 
-@pytest.mark.xfail(strict=True, reason="the fallback of `global` forgets the predicates")
 def test_predicates_hold_under_global_too(notes: Evigraph) -> None:
     allowed = whole(notes, "global", predicates=["INSPECTED"])
     assert {claim.type for claim in allowed.relationships} == {"INSPECTED"}

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evigraph.errors import (
@@ -337,6 +337,7 @@ ANYTHING = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(module._FIELDS) | st.text(max_size=5), ANYTHING, max_size=4))
 def test_any_fields_give_a_request_or_an_input_error(given: dict[str, Any]) -> None:
     try:

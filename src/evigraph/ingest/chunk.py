@@ -21,9 +21,6 @@ TINY_TOKENS = 40
 
 MIN_TOKENS = 16
 
-CHUNKER = "structure-1"
-"""Name of these rules; to be changed with them, so that documents are cut anew."""
-
 CHUNKER = "structure/1"
 """Name of these rules; raise the number when the same text would give other passages."""
 

@@ -67,7 +67,8 @@ def _chunks(run: Run, ranked: tuple[tuple[PassageKey, Signals], ...]) -> list[Ch
     return [
         replace(
             fetched[key],
-            vector_score=_rounded(signals.vector_score),
+            # Cosines lie in [-1, 1]; the API promises 0-1.
+            vector_score=_rounded(None if signals.vector_score is None else min(1.0, max(0.0, signals.vector_score))),
             vector_rank=signals.vector_rank,
             bm25_score=_rounded(signals.bm25_score),
             bm25_rank=signals.bm25_rank,

@@ -133,8 +133,9 @@ def _answer(run: Run) -> Answer:
     tokens = run.chat
     calls = {
         "llm_calls": tokens.calls if tokens else 0,
-        "prompt_tokens": tokens.prompt_tokens if tokens else 0,
-        "completion_tokens": tokens.completion_tokens if tokens else 0,
+        # A server that reports no usage leaves the counts unknown, not zero.
+        "prompt_tokens": None if tokens and tokens.unreported else tokens.prompt_tokens if tokens else 0,
+        "completion_tokens": None if tokens and tokens.unreported else tokens.completion_tokens if tokens else 0,
     }
     return Answer(
         text=None if run.abstain_reason else run.text,

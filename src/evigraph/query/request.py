@@ -238,20 +238,20 @@ def _date(name: str, value: Any) -> date:
         raise InvalidValue(f"{name} is no date: {_shown(value)}", hint="write it as YYYY-MM-DD") from None
 
 
-def _moment(value: Any) -> int | datetime:
+def moment(value: Any) -> int | datetime:
     """A generation, or a timestamp in ISO 8601 (UTC where it names no zone)."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
         return value
     try:
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value)[:80])
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value)[:80])
     except ValueError:
         raise InvalidValue(
             f"as_of is neither a generation nor a timestamp: {_shown(value)}",
             hint="give a generation number, or a time such as 2026-01-31T12:00:00+00:00",
         ) from None
-    if not 1970 < moment.year < 2200:
-        raise InvalidValue(f"as_of lies in the year {moment.year}", hint="give a time from 1971 to 2199")
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    if not 1970 < found.year < 2200:
+        raise InvalidValue(f"as_of lies in the year {found.year}", hint="give a time from 1971 to 2199")
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
@@ -264,6 +264,6 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "document_filter": _document_filter,
     "metadata_filter": _metadata_filter,
     "llm_model": _model,
-    "as_of": _moment,
+    "as_of": moment,
 }
 """How each remaining field is read."""

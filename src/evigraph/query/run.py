@@ -14,7 +14,7 @@ from evigraph.models.ports import Embedder
 from evigraph.query.ledger import Ledger
 from evigraph.store import Snapshot
 from evigraph.store.keys import PassageKey
-from evigraph.store.rows import ScopeCounts
+from evigraph.store.rows import Hit, ScopeCounts
 from evigraph.types import Chunk, Citation, Entity, QueryRequest, Relationship
 
 
@@ -80,6 +80,7 @@ class Run:
     settings: Settings
     ledger: Ledger
     question: Question | None = None
+    dense_hits: list[Hit] | None = None
     retrieved: Retrieved = field(default_factory=Retrieved)
     chunks: list[Chunk] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)

@@ -155,13 +155,13 @@ def _locked(folder: Path) -> StoreLocked:
 def embedded_folder(dsn: str) -> Path | None:
     """The folder of an embedded store, or None for a server's DSN. A bare path is an embedded store."""
     if "://" not in dsn:
-        return Path(dsn).expanduser().resolve()
+        return _usable(Path(dsn).expanduser())
     scheme = urlsplit(dsn).scheme
     if scheme == "chdb":
         path = unquote(dsn.removeprefix("chdb://"))
         if not path.strip("/"):
             raise InvalidValue("the DSN chdb:// names no folder", hint="write chdb:///path/to/folder")
-        return Path(path).resolve()
+        return _usable(Path(path))
     if scheme in ("http", "https", "clickhouse", "clickhouses"):
         return None
     raise InvalidValue(
@@ -170,13 +170,23 @@ def embedded_folder(dsn: str) -> Path | None:
     )
 
 
+def _usable(folder: Path) -> Path:
+    resolved = folder.resolve()
+    # The engine reads on from a `?` as options, with no way to escape it, and would use another folder.
+    if "?" in str(resolved):
+        raise InvalidValue(
+            f"the embedded engine cannot use a folder with `?` in its path: {resolved}", hint="choose another folder"
+        )
+    return resolved
+
+
 def _open_client(dsn: str | None) -> Any:
     import clickhouse_connect  # 0.2 s, and chdb 0.5 s: only when a store is opened
 
     assert dsn is not None
     folder = embedded_folder(dsn)
     if folder is not None:
-        # As a path, not a URL: `?` or `#` in a folder's name are not options.
+        # As a path, not a URL: `#` or `%` in a folder's name mean themselves.
         return clickhouse_connect.get_client(interface="chdb", path=str(folder))
     # No session: a session would refuse a second statement while one is running.
     return clickhouse_connect.get_client(dsn=dsn, autogenerate_session_id=False)

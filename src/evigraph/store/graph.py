@@ -70,17 +70,28 @@ class GraphReading(Reading):
         """Entities whose name and description lie nearest, as `(entity_id, cosine)`."""
         return self._nearest_facts("entity", vector, limit)
 
-    def nearest_assertions(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
-        """Assertions nearest to a vector, as `(assertion_id, cosine)`."""
-        return self._nearest_facts("assertion", vector, limit)
+    def nearest_assertions(
+        self, vector: NDArray[np.float32], limit: int, *, predicates: Sequence[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Assertions nearest to a vector, as `(assertion_id, cosine)`; of the given predicates only, where given."""
+        return self._nearest_facts("assertion", vector, limit, predicates)
 
-    def _nearest_facts(self, kind: str, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
+    def _nearest_facts(
+        self, kind: str, vector: NDArray[np.float32], limit: int, predicates: Sequence[str] | None = None
+    ) -> list[tuple[str, float]]:
+        chosen = f"""AND ref IN (
+            SELECT assertion_id FROM assertions
+            WHERE workspace = {{workspace:String}} AND predicate IN {{predicates:Array(String)}}
+              AND revision_key IN {self.scope.revisions})"""
         sql = f"""
             SELECT ref, max(dotProduct(vector, {{vector:Array(Float32)}})) AS score FROM fact_vectors
             WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND kind = {{kind:String}}
-              AND revision_key IN {self.scope.revisions}
+              AND revision_key IN {self.scope.revisions} {chosen if predicates is not None else ""}
             GROUP BY ref ORDER BY score DESC, ref LIMIT {{limit:UInt32}}"""
-        rows = self._rows(sql, model=self.model, kind=kind, vector=vector.tolist(), limit=limit)
+        bound: dict[str, Any] = {"vector": vector.tolist(), "limit": limit}
+        if predicates is not None:
+            bound["predicates"] = list(predicates)
+        rows = self._rows(sql, model=self.model, kind=kind, **bound)
         return [(ref, float(score)) for ref, score in rows]
 
     def most_connected(self, limit: int) -> list[str]:

@@ -23,16 +23,22 @@ def arm_limit(run: Run) -> int:
 
 
 def dense_arm(run: Run, board: Board) -> list[PassageKey]:
-    """Passages by cosine, those of at least `min_score`."""
+    """Passages by cosine, those of at least `min_score`. Searched once a run, whichever modes it combines."""
+    if run.dense_hits is None:
+        run.dense_hits = _dense_hits(run)
+    _enter(board, run.dense_hits, "vector")
+    return [hit.key for hit in run.dense_hits]
+
+
+def _dense_hits(run: Run) -> list[Hit]:
     with run.ledger.stage("dense") as record:
         hits = run.snapshot.nearest_passages(run.asked.vector, arm_limit(run))
         kept = [hit for hit in hits if hit.score >= run.request.min_score]
         record.items_in, record.items_out = len(hits), len(kept)
         if len(kept) < len(hits):
             record.reasons.append(f"{len(hits) - len(kept)} below min_score {run.request.min_score:g}")
-    _enter(board, kept, "vector")
     run.ledger.count("dense_candidates", len(kept))
-    return [hit.key for hit in kept]
+    return kept
 
 
 def lexical_arm(run: Run, board: Board) -> list[PassageKey]:
@@ -55,8 +61,7 @@ def enter_graph(board: Board, scores: Mapping[PassageKey, float]) -> list[Passag
 def _enter(board: Board, hits: Iterable[Hit], arm: str) -> None:
     for rank, hit in enumerate(hits, start=1):
         signals = board.setdefault(hit.key, Signals())
-        # The driver gives cosines in [-1, 1]; the API promises 0-1.
-        setattr(signals, f"{arm}_score", min(1.0, max(0.0, hit.score)) if arm == "vector" else hit.score)
+        setattr(signals, f"{arm}_score", hit.score)
         setattr(signals, f"{arm}_rank", rank)
 
 

@@ -32,12 +32,16 @@ def merge(parts: dict[str, Retrieved]) -> Retrieved:
 
 
 def merged_signals(parts: dict[str, Retrieved]) -> dict[PassageKey, Signals]:
-    """Union of the parts' signals, passage by passage; where two ranked it by the same arm, the first one's."""
+    """Union of the parts' signals, passage by passage.
+
+    `global` orders its own passages by vector, which is no rank among all: beside another part it has no say in that.
+    """
     merged: dict[PassageKey, Signals] = {}
-    for part in parts.values():
+    for name, part in parts.items():
+        arms = ("bm25", "graph") if name == "global" and len(parts) > 1 else ("vector", "bm25", "graph")
         for key, signals in part.passages:
             mine = merged.setdefault(key, Signals())
-            for arm in ("vector", "bm25", "graph"):
+            for arm in arms:
                 if getattr(mine, f"{arm}_rank") is None:
                     setattr(mine, f"{arm}_score", getattr(signals, f"{arm}_score"))
                     setattr(mine, f"{arm}_rank", getattr(signals, f"{arm}_rank"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evigraph.query.fusion import best_first
 from evigraph.query.retrieve.arms import Board, ordered, relationships_in
 from evigraph.query.run import Retrieved, Run, Signals
@@ -36,20 +38,13 @@ def passage_of(item: Relationship) -> PassageKey:
 
 
 def _nearest(run: Run) -> list[Relationship]:
-    from dataclasses import replace
-
     with run.ledger.stage("assertions") as record:
         question = run.asked
         vector = question.vector if question.residual == question.text else run.embedder().embed([question.residual])[0]
-        hits = run.snapshot.nearest_assertions(vector, ASSERTIONS)
+        hits = run.snapshot.nearest_assertions(vector, ASSERTIONS, predicates=run.request.predicates)
         kept = [(assertion_id, score) for assertion_id, score in hits if score >= run.request.min_score]
         rows = run.snapshot.assertions_named([assertion_id for assertion_id, _ in kept])
-        allowed = run.request.predicates
-        found = [
-            replace(rows[assertion_id], score=round(score, 6))
-            for assertion_id, score in kept
-            if allowed is None or rows[assertion_id].type in allowed
-        ]
+        found = [replace(rows[assertion_id], score=round(score, 6)) for assertion_id, score in kept]
         record.items_in, record.items_out = len(hits), len(found)
     return found
 
@@ -68,7 +63,11 @@ def _popular(run: Run) -> Retrieved:
     return Retrieved(
         passages=_by_vector(run, passages),
         entities=tuple((name, None) for name in ranked),
-        relationships=tuple(relationships_in(run, passages[: run.request.max_chunks])),
+        relationships=tuple(
+            item
+            for item in relationships_in(run, passages[: run.request.max_chunks])
+            if run.request.predicates is None or item.type in run.request.predicates
+        ),
         retrieval="most connected entities",
     )
 
@@ -77,5 +76,5 @@ def _by_vector(run: Run, passages: list[PassageKey]) -> tuple[tuple[PassageKey, 
     cosines = run.snapshot.similarities([run.asked.vector], passages)
     board: Board = {}
     for rank, key in enumerate(best_first({key: cosines[key][0] for key in cosines}), start=1):
-        board[key] = Signals(vector_score=min(1.0, max(0.0, cosines[key][0])), vector_rank=rank)
+        board[key] = Signals(vector_score=cosines[key][0], vector_rank=rank)
     return ordered(board, {key: signals.vector_score or 0.0 for key, signals in board.items()})

@@ -18,9 +18,9 @@ DECAY = 0.5
 """What an assertion is worth one hop further out."""
 WEAK = 0.3
 """What a co-occurrence is worth beside a stated assertion."""
-FRONTIER = 60
+FRONTIER = 500
 """Entities followed per hop, best first."""
-TRAVERSED = 2_000
+TRAVERSED = 10_000
 """Assertions fetched per hop."""
 
 
@@ -71,6 +71,8 @@ def traverse(run: Run, seeds: dict[str, float]) -> tuple[dict[str, float], list[
     with run.ledger.stage("traverse") as record:
         for _ in range(request.graph_depth):
             followed = best_first(frontier)[:FRONTIER]
+            if len(followed) < len(frontier):
+                run.ledger.degrade(f"local: a hop followed {FRONTIER} of {len(frontier)} entities (safety cap)")
             rows = run.snapshot.assertions_of(
                 followed, per_node_limit=request.per_node_limit, limit=TRAVERSED, predicates=request.predicates
             )

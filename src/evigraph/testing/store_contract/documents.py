@@ -61,7 +61,7 @@ class DocumentContract(Contract):
 
     @pytest.mark.parametrize("clash", ["publication", "change"])
     def test_a_writer_that_took_the_same_generation_is_found_out(
-        self, shelf: Shelf, new_shelf: ShelfMaker, monkeypatch: pytest.MonkeyPatch, clash: str
+        self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, clash: str
     ) -> None:
         """One process writes a workspace at a time. Where two do, the later one raises `ConcurrentWrite`."""
         store = shelf.store

@@ -153,10 +153,14 @@ class GraphContract(Contract):
             entities = snapshot.nearest_entities(question, ALL)
             named = snapshot.assertions_named([name for name, _ in assertions])
             assert snapshot.nearest_assertions(question, 1) == assertions[:1]
+            supplies = snapshot.nearest_assertions(question, ALL, predicates=["SUPPLIES", "SUES"])
+            assert snapshot.nearest_assertions(question, ALL, predicates=[]) == []
         assert named[assertions[0][0]].type == "AUDITS"
         assert assertions[0][1] == pytest.approx(1.0, abs=1e-5)
         assert CO_OCCURS not in {item.type for item in named.values()}
         assert len(assertions) == 3
+        assert supplies == [pair for pair in assertions if named[pair[0]].type == "SUPPLIES"]
+        assert len(supplies) == 2
         assert {name for name, _ in entities} == {ACME, BIRCH, CEDAR, DORN}
         for found in (assertions, entities):
             assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))

@@ -25,13 +25,13 @@ class RetentionContract(Contract):
                 doc("a", "Acme supplies Birch"), doc("kept", "Cedar audits Dorn"), doc("gone", "Goner sues Acme")
             )
             target.delete("gone")
-        before, theirs = seen(shelf), seen(other, as_of=2)
+        before, theirs = seen(shelf), other.store.documents(other.workspace, as_of=2)
         generation = shelf.store.generation(shelf.workspace)
         report = prune(shelf.store, shelf.workspace)
         assert report.horizon == generation + 1 == shelf.store.generation(shelf.workspace)
-        assert seen(shelf) == before
         assert seen(shelf, as_of=report.horizon) == before
-        assert seen(other, as_of=2) == theirs, "another workspace is left alone"
+        assert other.store.documents(other.workspace, as_of=2) == theirs, "another workspace is left alone"
+        assert other.store.document_text(other.workspace, "a", 1) == "Acme supplies Oldco"
         assert superseded(shelf.store, shelf.workspace, report.horizon) == []
         with pytest.raises(NotFound):
             shelf.store.document_text(shelf.workspace, "a", 1)

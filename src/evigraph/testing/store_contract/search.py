@@ -57,9 +57,7 @@ class SearchContract(Contract):
         return shelf
 
     @pytest.mark.parametrize("scope", SCOPES)
-    @pytest.mark.parametrize(
-        "question", ["pump repair", "Tarn", "the pump failed at the station", "absent", "pump pump"]
-    )
+    @pytest.mark.parametrize("question", ["Tarn", "the pump failed at the pump station", "absent"])
     def test_lexical_scores_are_bm25_of_the_scope(self, library: Shelf, scope: dict[str, Any], question: str) -> None:
         with library.store.snapshot(library.workspace, **scope) as snapshot:
             terms = analyse(question, "en")

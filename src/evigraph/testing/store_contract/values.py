@@ -43,7 +43,7 @@ class ValueContract(Contract):
             only = DocumentFilter(document_ids=(_id(value),))
             everything = {f"k{value}": value, "document_id": _id(value), "source": value}
             assert shown(shelf, document_filter=only, metadata_filter=everything) == [_id(value)]
-            assert shown(shelf, metadata_filter={f"k{value}": value + "!"}) == []
+        assert shown(shelf, metadata_filter={"kit's": "it's!"}) == []
         assert shown(shelf, document_filter=DocumentFilter(document_ids=VALUES)) == sorted({*VALUES} - {""})
 
     def test_a_job_detail_survives(self, store: Store, workspace: str) -> None:

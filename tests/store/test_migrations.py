@@ -1,0 +1,106 @@
+"""An older store is migrated when it is opened, a newer one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import clickhouse_connect
+import pytest
+
+from evigraph.errors import StoreTooNew
+from evigraph.store import open_store
+from evigraph.store.migrations import MIGRATIONS, REVISION_TABLES, TABLES, migrate
+from evigraph.testing.store_contract.base import seen
+from evigraph.testing.store_contract.material import Shelf
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Any]:
+    client = clickhouse_connect.get_client(interface="chdb", path=str(tmp_path / "store"))
+    yield client
+    client.close()
+
+
+def build(client: Any, version: int) -> None:
+    """A database as the evigraph that knew so many migrations left it."""
+    for migration in MIGRATIONS[:version]:
+        migration(client)
+    client.command("CREATE TABLE migrations (version UInt32, name String, applied_at DateTime64(6, 'UTC')"
+                   " DEFAULT now64(6)) ENGINE = MergeTree ORDER BY version")  # fmt: skip
+    rows = [[number, migration.__name__] for number, migration in enumerate(MIGRATIONS[:version], start=1)]
+    client.insert("migrations", rows, column_names=["version", "name"])
+
+
+def tables(client: Any) -> set[str]:
+    return {row[0] for row in client.query("SHOW TABLES").result_rows}
+
+
+def versions(client: Any) -> list[int]:
+    return [row[0] for row in client.query("SELECT version FROM migrations ORDER BY version").result_rows]
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_an_older_store_is_migrated_and_keeps_what_it_holds(client: Any, version: int) -> None:
+    build(client, version)
+    published = {
+        "workspace": "w", "document_id": "old", "revision": 1, "revision_key": 1, "generation": 1, "source": "old.txt",
+        "title": "Kept", "metadata": {"k": "v"},
+    }  # fmt: skip
+    client.insert("publications", [list(published.values())], column_names=list(published))
+    assert set(TABLES) > tables(client) - {"migrations"}
+    store = open_store(client=client)
+    assert versions(client) == list(range(1, len(MIGRATIONS) + 1))
+    assert tables(client) == {*TABLES, "migrations"}
+    assert store.document("w", "old").title == "Kept"
+    shelf = Shelf(store, "w")
+    shelf.put("new", "Acme supplies Birch")
+    assert seen(shelf)["profiles"]
+
+
+def test_a_store_is_not_migrated_twice(client: Any) -> None:
+    store = open_store(client=client)
+    shelf = Shelf(store, "w")
+    shelf.put("a", "Acme supplies Birch")
+    before = seen(shelf)
+    assert migrate(client) == migrate(client) == len(MIGRATIONS)
+    assert versions(client) == list(range(1, len(MIGRATIONS) + 1))
+    again = Shelf(open_store(client=client), "w")
+    assert seen(again, shelf) == before
+
+
+def test_a_migration_that_was_cut_short_is_done_again(client: Any) -> None:
+    """The version is recorded after the statements; a crash between them repeats the statements."""
+    build(client, 1)
+    MIGRATIONS[1](client)
+    assert migrate(client) == len(MIGRATIONS)
+    assert tables(client) == {*TABLES, "migrations"}
+
+
+def test_a_newer_store_is_refused_and_left_as_it_is(client: Any) -> None:
+    build(client, 1)
+    client.insert("migrations", [[len(MIGRATIONS) + 1, "from the future"]], column_names=["version", "name"])
+    before = tables(client)
+    with pytest.raises(StoreTooNew, match=str(len(MIGRATIONS) + 1)) as caught:
+        open_store(client=client)
+    assert "upgrade" in caught.value.hint
+    assert tables(client) == before
+
+
+def test_every_table_with_a_revision_key_is_pruned(client: Any) -> None:
+    migrate(client)
+    sql = "SELECT DISTINCT table FROM system.columns WHERE database = currentDatabase() AND name = 'revision_key'"
+    keyed = {row[0] for row in client.query(sql).result_rows}
+    assert keyed == {*REVISION_TABLES, "publications"}
+    assert {*REVISION_TABLES, "publications"} < set(TABLES)
+
+
+def test_tables_are_insert_only_and_their_parts_are_cleared_soon(client: Any) -> None:
+    migrate(client)
+    sql = """
+        SELECT name, engine, create_table_query FROM system.tables
+        WHERE database = currentDatabase() AND name != 'migrations'"""
+    for name, engine, statement in client.query(sql).result_rows:
+        assert engine == "MergeTree", name
+        assert "max_cleanup_delay_period" in statement, name
