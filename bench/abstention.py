@@ -36,7 +36,8 @@ def strengths(graph: Evigraph, asked: list[str]) -> Iterator[float]:
 
 def row(name: str, values: list[float]) -> str:
     abstained = sum(value < ENOUGH for value in values)
-    return f"{name:45} {len(values):4} answered {len(values) - abstained:4} abstained {abstained:4} ({abstained / len(values):.0%})"
+    share = abstained / len(values)
+    return f"{name:45} {len(values):4} answered {len(values) - abstained:4} abstained {abstained:4} ({share:.0%})"
 
 
 def main() -> None:

@@ -181,3 +181,15 @@ def test_the_same_call_in_many_threads_gives_the_same_answer(tmp_path: Path) -> 
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(lambda _: graph.ask(QUESTION), range(12)))
         assert len({(answer.text, answer.citations, answer.evidence.chunks) for answer in answers}) == 1
+
+
+def test_a_run_whose_process_died_is_closed_as_failed_on_the_next_open(tmp_path: Path) -> None:
+    with opened(tmp_path) as graph:
+        graph.store.start_job("default", "index", {"inputs": 3})
+        with opened(tmp_path) as second:
+            assert second.jobs()[0].state == "running", "its process is still here"
+    with opened(tmp_path) as graph:
+        (job,) = graph.jobs()
+        assert job.state == "failed"
+        assert job.detail["inputs"] == 3
+        assert "interrupted" in job.detail["error"]

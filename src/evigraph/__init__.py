@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from evigraph.config import Settings
     from evigraph.engine import Evigraph
     from evigraph.errors import *  # noqa: F403
-    from evigraph.types import Answer, Chunk, Citation, Entity, Evidence, IndexReport, Mode, Relationship
+    from evigraph.reports import IndexReport
+    from evigraph.types import Answer, Chunk, Citation, Entity, Evidence, Mode, Relationship
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Evigraph": "engine",
+    "IndexReport": "reports",
     "Settings": "config",
-    **dict.fromkeys(
-        ("Answer", "Chunk", "Citation", "Entity", "Evidence", "IndexReport", "Mode", "Relationship"), "types"
-    ),
+    **dict.fromkeys(("Answer", "Chunk", "Citation", "Entity", "Evidence", "Mode", "Relationship"), "types"),
 }
 
 __all__ = [

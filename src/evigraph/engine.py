@@ -19,17 +19,9 @@ from evigraph.models.ports import ChatModel, Embedder
 from evigraph.query.cache import ContextCache
 from evigraph.query.pipeline import QueryEngine
 from evigraph.query.request import moment, parse
+from evigraph.reports import IndexReport, Job, Progress, PruneReport
 from evigraph.store import Store, open_store
-from evigraph.types import (
-    Answer,
-    DocumentInfo,
-    Evidence,
-    IndexReport,
-    Job,
-    Progress,
-    PruneReport,
-    RevisionInfo,
-)
+from evigraph.types import Answer, DocumentInfo, Evidence, RevisionInfo
 from evigraph.workspaces import check_workspace
 
 Item = str | Path | Mapping[str, Any]

@@ -50,12 +50,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+class KeptOpen(LocalEngine):
+    """Opening a store takes longer than most commands; the fixture closes it."""
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.fixture
 def invoke(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Invoke]:
-    """`invoke("ask", "...")` in this process."""
+    """`invoke("ask", "...")` in this process, on a store that stays open between commands."""
+    opened: dict[str | None, Evigraph] = {}
 
     def open_quickly(data: str | None, workspace: str) -> LocalEngine:
-        return LocalEngine(Evigraph(data, workspace=workspace, embedder=HashEmbedder()))
+        if data not in opened:
+            close()  # a process opens one embedded store at a time
+            opened[data] = Evigraph(data, embedder=HashEmbedder())
+        return KeptOpen(opened[data].in_workspace(workspace))
+
+    def close() -> None:
+        while opened:
+            opened.popitem()[1].close()
 
     monkeypatch.setattr("evigraph.cli.open.open_engine", open_quickly)
 
@@ -68,6 +83,7 @@ def invoke(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         return Outcome(code=int(ended.value.code or 0), out=printed.out, err=printed.err)
 
     yield call
+    close()
 
 
 def start(*arguments: str, cwd: Path, **environment: str) -> Outcome:

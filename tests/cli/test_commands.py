@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from evigraph.cli.commands import ask, demo
+from evigraph.cli.commands import ask_options, demo
 from evigraph.cli.render import clean, shorten
 from evigraph.cli.values import generation_or_time, key_values
 from evigraph.sample import questions_path
-from evigraph.types import Mode
+from evigraph.types import Mode, QueryRequest
 
 from .conftest import Invoke
 
@@ -183,8 +184,25 @@ def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch:
     assert invoke("eval", "nowhere").code == 1
 
 
+def test_ask_passes_on_what_was_given_and_nothing_else() -> None:
+    assert ask_options.AskOptions(predicate=[], document_id=None).request() == {}
+    given = ask_options.AskOptions(
+        min_score=0.0, pattern="", rerank=True, document_id=["a"], predicate=["owns"], meta=["k=v"], as_of="3"
+    )
+    assert given.request() == {
+        "min_score": 0.0,
+        "rerank": True,
+        "predicates": ["owns"],
+        "document_filter": {"document_ids": ["a"], "pattern": ""},
+        "metadata_filter": {"k": "v"},
+        "as_of": 3,
+    }
+    fields = {field.name for field in dataclasses.fields(ask_options.AskOptions)} - set(ask_options._TRANSLATED)
+    assert fields < {field.name for field in dataclasses.fields(QueryRequest)}
+
+
 def test_modes_in_the_help_are_those_there_are() -> None:
-    assert ask.MODES.split(", ") == [mode.value for mode in Mode]
+    assert ask_options.MODES.split(", ") == [mode.value for mode in Mode]
 
 
 def test_values() -> None:

@@ -103,6 +103,13 @@ def test_a_store_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     assert "error:" in done.err and "hint:" in done.err and "Traceback" not in done.err
 
 
+def test_a_server_that_is_not_there_is_one_error(tmp_path: Path) -> None:
+    done = start("--data", "http://127.0.0.1:1", "documents", cwd=tmp_path)
+    assert done.code == 1
+    assert done.err.startswith("error: "), done.err
+    assert "Unexpected" not in done.err
+
+
 def test_a_closed_pipe_is_no_trace(tmp_path: Path) -> None:
     command = f"{sys.executable} -m evigraph.cli --help | true"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -9,6 +9,8 @@ import pytest
 
 from evigraph.store import Store, open_store
 from evigraph.testing.store_contract import StoreContract
+from evigraph.testing.store_contract.documents import DocumentContract
+from evigraph.testing.store_contract.visibility import VisibilityContract
 
 
 @pytest.fixture(scope="module")
@@ -22,5 +24,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     client.close()
 
 
+class TestGivenClientInShort(DocumentContract, VisibilityContract):
+    """What a shared connection could break: writes, generations, threads. Its statements are the embedded store's."""
+
+
+@pytest.mark.verify
 class TestGivenClient(StoreContract):
     """A store around the caller's own client."""

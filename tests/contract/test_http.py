@@ -11,7 +11,10 @@ from evigraph.store import Store, open_store
 from evigraph.testing.clickhouse_http import serve_clickhouse
 from evigraph.testing.store_contract import StoreContract
 from evigraph.testing.store_contract.base import unused_workspace
+from evigraph.testing.store_contract.documents import DocumentContract
+from evigraph.testing.store_contract.filters import FilterContract
 from evigraph.testing.store_contract.material import Shelf
+from evigraph.testing.store_contract.values import ValueContract
 
 from .physical import marker, places, write_history
 
@@ -25,6 +28,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         store.close()
 
 
+class TestHttpInShort(DocumentContract, FilterContract, ValueContract):
+    """What the wire could break: every kind of parameter and row. Its statements are the embedded store's."""
+
+
+@pytest.mark.verify
 class TestHttp(StoreContract):
     """A server's database."""
 

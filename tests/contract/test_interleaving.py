@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from evigraph.reports import PruneReport
 from evigraph.testing.clickhouse_http import serve_clickhouse
-from evigraph.types import Mode, PruneReport
+from evigraph.types import Mode
 
 from .interleaving import Corpus, Interruption, check_every_statement, undisturbed
 

@@ -6,17 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from evigraph.errors import InvalidQuery
-from evigraph.types import (
-    Answer,
-    Chunk,
-    Citation,
-    Evidence,
-    FileError,
-    IndexedDocument,
-    IndexReport,
-    Mode,
-    QueryRequest,
-)
+from evigraph.reports import FileError, IndexedDocument, IndexReport
+from evigraph.types import Answer, Chunk, Citation, Evidence, Mode, QueryRequest
 
 
 def words(text: str) -> set[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evigraph.ingest.discover import FoundFile, discover
-from evigraph.types import FileError
+from evigraph.reports import FileError
 
 
 @pytest.fixture
@@ -61,6 +61,15 @@ def test_missing(folder: Path) -> None:
         assert error.code == "missing_file" and error.hint
 
 
+@pytest.mark.parametrize("given", ["", " ", "\t\n"])
+def test_a_blank_path_is_not_the_current_folder(folder: Path, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (error,) = discover([given])
+    assert isinstance(error, FileError)
+    assert error.code == "missing_file" and "empty path" in error.message
+    assert sources(".") == sources(folder)
+
+
 def test_repeats_are_left_out_and_equal_sources_refused(folder: Path, tmp_path: Path) -> None:
     assert sources(folder, folder) == sources(folder)
     (tmp_path / "other").mkdir()
@@ -80,20 +89,23 @@ def test_links(folder: Path, tmp_path: Path) -> None:
     (folder / "loop").symlink_to(folder)
     (folder / "sub" / "up").symlink_to(tmp_path)
     (folder / "dead.txt").symlink_to(folder / "nothing")
+    (folder / "dead-out.txt").symlink_to(tmp_path / "nothing")
     (folder / "self").symlink_to(folder / "self")
     assert sources(folder) == [
         "a.md",
         "b.txt",
+        "dead-out.txt: missing_file",
         "dead.txt: missing_file",
         "in.txt",
         "out.txt: outside_root",
-        "self: outside_root",
+        "self: missing_file",
         "sub/c.txt",
         "sub/deep/d.md",
         "sub/up: outside_root",
     ]
     assert sources(f"{folder}/*.txt") == [
         "b.txt",
+        "dead-out.txt: missing_file",
         "dead.txt: missing_file",
         "in.txt",
         "out.txt: outside_root",

@@ -15,7 +15,7 @@ import pytest
 from evigraph import Evigraph, Settings
 from evigraph.errors import EmbedderMismatch, InvalidItem, InvalidValue, ModelUnavailable, NotFound
 from evigraph.ingest import pipeline
-from evigraph.types import IndexReport, Progress
+from evigraph.reports import IndexReport, Progress
 from small import PUMPS, CountingEmbedder, OneStore, RuleExtractor, item
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from evigraph.errors import InvalidValue
 from evigraph.ingest.metadata import parse_date
 from evigraph.ingest.read import document_id_of, read, readable_name
-from evigraph.types import FileError, SourceDocument
+from evigraph.reports import FileError
+from evigraph.types import SourceDocument
 
 
 def run(*inputs: Any, metadata: dict[str, str] | None = None, limit: int = 10**9, workspace: str = "w") -> list[Any]:
@@ -279,3 +280,69 @@ VALUES = st.recursive(
 def test_any_item_gives_a_document_or_a_typed_error(item: dict[str, Any]) -> None:
     (found,) = run(item)
     assert isinstance(found, SourceDocument) or (found.code in ("invalid_item", "empty_document") and found.hint)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"document_id": "d" * 501},
+        {"document_id": "a\nb"},
+        {"source": "s" * 1_001},
+        {"source": "a\x1b[31mb"},
+        {"source": "a\u2028b"},
+    ],
+)
+def test_names_of_items_are_short_lines(item: dict[str, Any], tmp_path: Path) -> None:
+    refused = error({"text": "x", **item})
+    assert (refused.code, refused.source) == ("invalid_item", "item 1")
+    assert len(refused.message) < 200
+    (key,) = item
+    path = write(tmp_path / "a.jsonl", json.dumps({"text": "x", **item}))
+    assert error(path).code == "invalid_item" and key in error(path).message
+    assert one({"text": "x", key: item[key][:500].split("\n")[0].split("\x1b")[0].split("\u2028")[0]})
+
+
+def test_titles_are_cut_and_kept_on_a_line(tmp_path: Path) -> None:
+    document = one({"text": "x", "title": "a\x00\tb\x1bc\n" + "d" * 400})
+    assert document.title == ("a b c " + "d" * 400)[:300]
+    assert "300" in document.warnings[0]
+    headed = one(write(tmp_path / "a.md", f"# {'word ' * 100}\n\nx"))
+    assert len(headed.title) <= 300 and headed.warnings
+    assert one({"text": "x", "title": "t" * 300}).warnings == ()
+
+
+def test_an_id_is_no_title(tmp_path: Path) -> None:
+    assert one({"text": "It rose.", "document_id": "pub"}).title == ""
+    assert one({"text": "It rose.", "document_id": "pub", "source": "pub"}).title == ""
+    assert one({"text": "It rose."}).title == ""
+    assert one({"text": "It rose.", "document_id": "pub", "source": "notes/tarn_pumps.md"}).title == "tarn pumps"
+    records = ['{"id": "inj", "text": "one"}', '{"id": "inj2", "text": "two", "source": "web/the_mill.html"}']
+    path = write(tmp_path / "a.jsonl", "\n".join(records))
+    assert [document.title for document in run(path)] == ["a 1", "the mill"]
+
+
+def test_punctuation_is_no_title(tmp_path: Path) -> None:
+    assert one({"text": "# ***\n\n# Head\n\nx", "title": "---"}).title == "Head"
+    assert one(write(tmp_path / "pumps.html", "<title>*****</title><h1>---</h1><p>x")).title == "pumps"
+    assert readable_name(Path("___.txt")) == "___.txt"
+
+
+def test_messages_name_what_is_wrong(tmp_path: Path) -> None:
+    dated = error({"text": "x", "date": "tomorrow"})
+    assert "YYYY-MM-DD" in dated.hint and "number" not in dated.hint
+    nested = error({"text": "x", "metadata": {"k": {"a": 1}}})
+    assert "number" in nested.hint
+    for matter in ("date: tomorrow", "k: {a: 1}", "k: [broken"):
+        wrong = error(write(tmp_path / "a.md", f"---\n{matter}\n---\nx"))
+        assert "front matter" in wrong.message and "sidecar" not in wrong.message + wrong.hint
+
+
+def test_a_number_of_thousands_of_digits_is_named(tmp_path: Path) -> None:
+    number = '{"k": ' + "1" * 10_000 + "}"
+    for name in ("a.json", "a.jsonl"):
+        refused = error(write(tmp_path / name, number))
+        assert refused.code == "corrupt_document" and "too many digits" in refused.message
+    path = write(tmp_path / "b.txt", "x")
+    write(tmp_path / "b.meta.json", number)
+    assert "too many digits" in error(path).message
+    assert "too many digits" in error({"text": "x", "metadata": {"k": 10**9_999}}).message

@@ -11,7 +11,7 @@ from evigraph import Evigraph
 from evigraph.errors import EmbedderMismatch, ModelUnavailable, NotSupported
 from evigraph.ingest import pipeline
 from evigraph.ingest import reembed as module
-from evigraph.types import Progress
+from evigraph.reports import Progress
 from small import PUMPS, CountingEmbedder, OneStore, item
 
 QUESTIONS = ("Who delivered pumps to Tarn?", "What did Hana Sefu do?", "Which wells were repaired?")

@@ -306,6 +306,13 @@ def test_an_uncited_sentence_is_attributed_to_the_passage_that_supports_it(
     assert (answer.stats["citations_attributed"], answer.unsupported) == (2, ())
 
 
+def test_a_quoted_refusal_does_not_suppress_a_cited_answer(replying: Callable[..., Answer]) -> None:
+    answer = replying("NO_ANSWER. But Corrick Vane delivered four pumps to Tarn [1].")
+    assert not answer.abstained
+    assert answer.text == "But Corrick Vane delivered four pumps to Tarn. [1]"
+    assert any("NO_ANSWER" in sentence for sentence in answer.degraded)
+
+
 @pytest.mark.parametrize("reply", ["NO_ANSWER", "NO_ANSWER.", '"NO_ANSWER"', "no_answer", "Sorry: NO_ANSWER [1]"])
 def test_a_model_may_decline(replying: Callable[..., Answer], reply: str) -> None:
     answer = replying(reply)

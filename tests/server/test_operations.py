@@ -7,8 +7,8 @@ import pytest
 
 from evigraph import Evigraph
 from evigraph.errors import ModelUnavailable
+from evigraph.reports import PruneReport
 from evigraph.testing.models import HashEmbedder
-from evigraph.types import PruneReport
 
 from .serving import problem_of, running
 

@@ -6,6 +6,8 @@ import logging
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -37,7 +39,15 @@ class Doorkeeper:
         assert self.open.wait(30)
         raise ModelTimeout("too slow", hint="wait")
 
-    def documents(self, *, as_of: Any = None) -> list[Any]:
+    @property
+    def store(self) -> Doorkeeper:
+        return self
+
+    @contextmanager
+    def snapshot(self, workspace: str, *, as_of: Any = None) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(generation=0, documents=lambda: self.documents(as_of))
+
+    def documents(self, as_of: Any) -> list[Any]:
         with self.guard:
             self.now += 1
             self.most = max(self.most, self.now)
@@ -70,7 +80,7 @@ def test_indexing_does_not_block_reading(doorkeeper: Doorkeeper, client: httpx2.
             for n in range(3)
         ]
         assert doorkeeper.inside.acquire(timeout=30)
-        assert client.get("/api/v1/documents").json() == {"documents": []}
+        assert client.get("/api/v1/documents").json()["documents"] == []
         # The other two wait their turn.
         assert not doorkeeper.inside.acquire(timeout=0.2)
         doorkeeper.open.set()
@@ -101,6 +111,6 @@ def test_an_unforeseen_error_is_logged_and_not_told(client: httpx2.Client, caplo
 def test_an_engine_opened_from_settings_is_closed(tmp_path: Any) -> None:
     settings = Settings(data=str(tmp_path / "own"))
     with running(settings) as client:
-        assert client.get("/api/v1/documents").json() == {"documents": []}
+        assert client.get("/api/v1/documents").json()["documents"] == []
     with Evigraph(settings=settings) as reopened:
         assert reopened.documents() == []

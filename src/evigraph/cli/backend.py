@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from evigraph.types import Progress
+from evigraph.reports import Progress
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from evigraph.cli.backend import Json
 from evigraph.cli.values import generation_or_time
 from evigraph.engine import Evigraph
 from evigraph.query.request import parse
-from evigraph.types import Progress
+from evigraph.reports import Progress
 from evigraph.wire import answer_to_wire, plain
 
 

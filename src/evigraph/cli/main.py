@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import NoReturn
@@ -34,9 +35,15 @@ def prepare_streams() -> None:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
+def silence_driver() -> None:
+    """Keep what the database driver logs from standing before the error that says the same and its remedy."""
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+
+
 def run() -> NoReturn:
     """Entry point: run the command; errors end it with their remedy and without a trace."""
     prepare_streams()
+    silence_driver()
     as_json = wants_json(sys.argv[1:])
     try:
         app()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evigraph.cli.render import clean, console
 
 if TYPE_CHECKING:
-    from evigraph.types import Progress
+    from evigraph.reports import Progress
 
 
 @contextmanager

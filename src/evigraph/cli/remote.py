@@ -15,7 +15,7 @@ import httpx2
 from evigraph import errors
 from evigraph.cli.backend import Json
 from evigraph.ingest.discover import SIDECAR_SUFFIX, FoundFile, discover
-from evigraph.types import FileError, Progress
+from evigraph.reports import FileError, Progress
 from evigraph.workspaces import check_workspace
 
 BATCH_FILES = 32

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -78,17 +78,22 @@ def remember(
 def command(app: typer.Typer, name: str | None = None, **options: Any) -> Callable[[Callable[..., None]], Any]:
     """Register `function(session, ...)` as a command that also takes the global options.
 
-    With no name it becomes the group's own callback, run when no subcommand is given.
+    A parameter whose type is a dataclass of options stands for its fields, one option each. With no name the
+    function becomes the group's own callback, run when no subcommand is given.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        declared = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        groups: dict[str, Any] = {p.name: p.annotation for p in declared if is_dataclass(p.annotation)}
+        own = [one for p in declared for one in (_options(p.annotation) if p.name in groups else [p])]
         shared = list(inspect.signature(remember, eval_str=True).parameters.values())
 
         def run(context: typer.Context, data: Any, workspace: Any, as_json: bool, **given: Any) -> None:
             remember(context, data, workspace, as_json)
             if name is None and context.invoked_subcommand is not None:
                 return
+            for group, kind in groups.items():
+                given[group] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
             function(context.obj, **given)
 
         # typer reads signature and annotations; each parameter is passed by its name.
@@ -104,3 +109,10 @@ def command(app: typer.Typer, name: str | None = None, **options: Any) -> Callab
         return function
 
     return register
+
+
+def _options(kind: Any) -> list[inspect.Parameter]:
+    """The fields of a dataclass as parameters."""
+    types = get_type_hints(kind, include_extras=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name]) for f in fields(kind)]

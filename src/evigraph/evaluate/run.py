@@ -12,7 +12,8 @@ from evigraph.errors import EvigraphError, InvalidValue, UnknownMode
 from evigraph.evaluate.datasets import ABSENT, Dataset, Question
 from evigraph.evaluate.metrics import answer_recall, distinct, score
 from evigraph.evaluate.report import AnswerCase, EvalReport, RankingCase
-from evigraph.types import Answer, Chunk, Citation, Evidence, IndexReport, Mode
+from evigraph.reports import IndexReport
+from evigraph.types import Answer, Chunk, Citation, Evidence, Mode
 
 BASELINES: Mapping[str, Mapping[str, Any]] = {
     "dense": {"mode": "naive"},

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from evigraph.errors import MissingFile, OutsideRoot, ReadError, UnsupportedFormat
-from evigraph.types import FileError
+from evigraph.reports import FileError
 
 STORE_FOLDER = "evigraph-data"
 SIDECAR_SUFFIX = ".meta.json"
@@ -48,6 +48,10 @@ def discover(
     """
     seen = {} if seen is None else seen
     for given in inputs:
+        if isinstance(given, str) and not given.strip():
+            # `Path("")` would be the current folder.
+            yield file_error("", MissingFile("an empty path", hint="name a file or folder; . is the current folder"))
+            continue
         for found in _of_input(Path(given), root):
             if isinstance(found, FileError):
                 yield found
@@ -146,6 +150,8 @@ def _check(path: Path, root: Path, *, named: bool) -> FoundFile | FileError:
     """`named`: the caller gave this very file, so a link to elsewhere is meant."""
     source = _source(path, root)
     try:
+        if path.is_symlink() and not path.exists():
+            raise MissingFile(f"{source}: a link to nothing", hint="remove or repair the link")
         if not named and not _inside(path, root):
             raise OutsideRoot(
                 f"{source}: lies outside {root}",
@@ -153,8 +159,6 @@ def _check(path: Path, root: Path, *, named: bool) -> FoundFile | FileError:
             )
         if not stat.S_ISREG(path.stat().st_mode):
             raise UnsupportedFormat(f"{source}: not a regular file", hint="give a file or a folder")
-    except FileNotFoundError:
-        return file_error(source, MissingFile(f"{source}: a link to nothing", hint="remove or repair the link"))
     except (ReadError, OSError) as error:
         return file_error(source, error)
     return FoundFile(path=path, source=source, root=root)

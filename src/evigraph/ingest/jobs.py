@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evigraph.errors import EvigraphError, StoreError
+from evigraph.reports import Job
 from evigraph.store import Store
-from evigraph.types import Job
 
 
 class RunRecord:

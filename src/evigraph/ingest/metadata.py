@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evigraph.errors import EvigraphError, InvalidSidecar, OutsideRoot
 from evigraph.ingest.discover import SIDECAR_SUFFIX, FoundFile
+from evigraph.ingest.readers.base import has_word, json_problem
 
 RESERVED = ("source", "document_id")
 """Every document has these as fields of its own; filters know them without metadata."""
@@ -19,6 +20,7 @@ RESERVED = ("source", "document_id")
 MAX_SIDECAR_BYTES = 1_000_000
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
@@ -57,14 +59,19 @@ def describe(raw: Mapping[str, object], where: str, error: type[EvigraphError], 
             elif key in RESERVED:
                 warnings.append(f"{where}: metadata key {key!r} is reserved and was left out")
             elif value is not None:
-                values[text_of(key)] = text_of(value)
+                values[text_of(key)] = text_of(_without_controls(value) if key == "title" else value)
         except ValueError as problem:
             if not lenient:
-                raise error(f"{where}: {key!r} {problem}", hint="give text, a number, or a list of those") from problem
+                hint = "give a date as YYYY-MM-DD" if key == "date" else "give text, a number, or a list of those"
+                raise error(f"{where}: {key!r} {problem}", hint=hint) from problem
             warnings.append(f"{where}: {key!r} {problem}; left out")
-    title = values.pop("title", "")
+    title = " ".join(values.pop("title", "").split())
     values = {key: value for key, value in values.items() if key}
-    return Described(title=" ".join(title.split())[:500], date=day, values=values, warnings=tuple(warnings))
+    return Described(title=title if has_word(title) else "", date=day, values=values, warnings=tuple(warnings))
+
+
+def _without_controls(value: object) -> object:
+    return CONTROLS.sub(" ", value) if isinstance(value, str) else value
 
 
 def parse_date(value: object) -> date:
@@ -95,7 +102,10 @@ def text_of(value: object) -> str:
         return value.isoformat()
     if not isinstance(value, str | int | float):
         raise ValueError(f"holds {type(value).__name__}, not text")
-    text = str(value)
+    try:
+        text = str(value)
+    except ValueError as error:
+        raise ValueError("holds a number with too many digits") from error
     if _NOT_TEXT.search(text):
         raise ValueError("holds characters that are no text")
     return text
@@ -123,7 +133,7 @@ def _read_sidecar(path: Path) -> Described:
     try:
         loaded = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise InvalidSidecar(f"{path.name}: not valid JSON ({error})", hint=hint) from error
+        raise InvalidSidecar(f"{path.name}: {json_problem(error)}", hint=hint) from error
     if not isinstance(loaded, dict) or not isinstance(loaded.get("metadata", {}), dict):
         raise InvalidSidecar(f"{path.name}: not a JSON object", hint=hint)
     nested = loaded.pop("metadata", {})

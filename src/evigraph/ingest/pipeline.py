@@ -26,12 +26,13 @@ from evigraph.ingest.jobs import recorded
 from evigraph.ingest.read import read
 from evigraph.ingest.sync import Mirror, is_gone, mirrors
 from evigraph.models.ports import Embedder
+from evigraph.reports import FileError, IndexedDocument, IndexReport, Progress
 from evigraph.store import Store
 from evigraph.store.keys import revision_key
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages
 from evigraph.text.analysis import analyse, analyser_name
 from evigraph.text.language import detect_language
-from evigraph.types import FileError, IndexedDocument, IndexReport, Passage, Progress, SourceDocument
+from evigraph.types import Passage, SourceDocument
 
 LOOKAHEAD = 32
 """Documents whose stored state is asked for in one statement."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from evigraph.ingest.jobs import recorded
+from evigraph.reports import PruneReport
 from evigraph.store import Store
 from evigraph.store.retention import remove_revisions, superseded
-from evigraph.types import PruneReport
 
 
 def prune(store: Store, workspace: str) -> PruneReport:

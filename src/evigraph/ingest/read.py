@@ -20,12 +20,25 @@ from evigraph.errors import (
     ReadError,
 )
 from evigraph.ingest.discover import FoundFile, discover, file_error
-from evigraph.ingest.metadata import RESERVED, Described, describe, sidecar
+from evigraph.ingest.metadata import CONTROLS, RESERVED, Described, describe, sidecar
 from evigraph.ingest.readers import reader_for
-from evigraph.ingest.readers.base import Extracted, RecordError, check_text, first_heading, in_memory
-from evigraph.types import FileError, SourceDocument
+from evigraph.ingest.readers.base import (
+    Extracted,
+    RecordError,
+    check_text,
+    first_heading,
+    has_word,
+    in_memory,
+)
+from evigraph.reports import FileError
+from evigraph.types import SourceDocument
 
 Item = Mapping[str, Any]
+
+MAX_TITLE = 300
+NAME_LIMITS = {"document_id": 500, "source": 1_000}
+"""Characters of the names that an item gives itself."""
+
 ITEM_FIELDS = ("document_id", "title", "text", "source", "date", "metadata")
 
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
@@ -47,10 +60,11 @@ def read(
 
     An item is `{"document_id"?, "title"?, "text", "source"?, "date"?, "metadata"?}`. A document's id, where
     none is given, is the first 16 hex digits of SHA-256 over workspace and source (for records of a file,
-    with their number; for items without a source, over workspace, title and text). `metadata` holds for all
-    documents and counts before a sidecar, which counts before what the file says itself; its keys `title`
-    and `date` set those fields. Documents must be consumed before the files change. Raises `InvalidValue`
-    for `metadata` alone.
+    with their number; for items without a source, over workspace, title and text). A title, where none is given,
+    is the first level-1 heading, else the name of the file or source; an item without source then has none.
+    `metadata` holds for all documents and counts before a sidecar, which counts before what the file says itself;
+    its keys `title` and `date` set those fields. Documents must be consumed before the files change. Raises
+    `InvalidValue` for `metadata` alone.
     """
     reserved = [key for key in metadata if key in RESERVED]
     if reserved:
@@ -112,10 +126,13 @@ def _document(
 ) -> SourceDocument | FileError:
     record = extracted.record
     where = found.source if record is None else f"{found.source}#{record}"
+    from_front_matter = extracted.media_type == "text/markdown" and record is None
     try:
+        _check_name(extracted.record_id, "document_id", where)
+        _check_name(extracted.source, "source", where)
         own = describe(
             {"title": extracted.title, **extracted.declared},
-            where,
+            f"front matter of {where}" if from_front_matter else where,
             InvalidSidecar if record is None else InvalidItem,
             lenient=extracted.media_type == "text/html",
         )
@@ -124,9 +141,11 @@ def _document(
     # A sidecar's title names the file, not each of its records.
     about = beside if record is None else Described(date=beside.date, values=beside.values, warnings=beside.warnings)
     described = given.over(about).over(own)
-    title = described.title or extracted.heading or readable_name(found.path)
-    if record is not None and not (described.title or extracted.heading):
-        title = extracted.record_id or f"{title} {record}"
+    title = described.title or extracted.heading
+    if not title and extracted.source:
+        title = _source_name(extracted.source, extracted.record_id)
+    elif not title:
+        title = readable_name(found.path) + ("" if record is None else f" {record}")
     return _source_document(
         document_id=extracted.record_id or document_id_of(workspace, where),
         source=extracted.source or found.source,
@@ -140,6 +159,9 @@ def _document(
 def _source_document(
     *, document_id: str, source: str, origin: str, title: str, extracted: Extracted, described: Described
 ) -> SourceDocument:
+    title, warnings = " ".join(CONTROLS.sub(" ", title).split()), described.warnings
+    if len(title) > MAX_TITLE:
+        title, warnings = title[:MAX_TITLE].rstrip(), (*warnings, f"{source}: title cut at {MAX_TITLE} characters")
     shown = [title, described.date.isoformat() if described.date else None, sorted(described.values.items())]
     known = json.dumps([READERS_VERSION, extracted.digest, *shown], ensure_ascii=True)
     return SourceDocument(
@@ -152,21 +174,26 @@ def _source_document(
         metadata=dict(sorted(described.values.items())),
         media_type=extracted.media_type,
         origin=origin,
-        warnings=extracted.warnings + described.warnings,
+        warnings=extracted.warnings + warnings,
     )
 
 
 def readable_name(path: Path) -> str:
     """A file's name as a title: without suffix, underscores and the hyphens between words as spaces."""
     name = _BETWEEN_LETTERS.sub(" ", path.stem.replace("_", " "))
-    return " ".join(name.split()) or path.name
+    return " ".join(name.split()) if has_word(name) else path.name
+
+
+def _source_name(source: str, document_id: str) -> str:
+    """A source as a title. An id is none: as a name it would become an entity that no text speaks of."""
+    return "" if source == document_id else readable_name(Path(source))
 
 
 def _item(item: Item, number: int, workspace: str, given: Described) -> SourceDocument | FileError:
     try:
         return _checked_item(item, f"item {number}", workspace, given)
     except (InvalidItem, ReadError) as error:
-        named = next((item[key] for key in ("document_id", "source") if isinstance(item.get(key), str)), "")
+        named = next((item[key] for key in NAME_LIMITS if _is_name(item.get(key), key)), "")
         return FileError(source=named or f"item {number}", code=error.code, message=str(error), hint=error.hint)
 
 
@@ -177,8 +204,10 @@ def _checked_item(item: Item, where: str, workspace: str, given: Described) -> S
         raise InvalidItem(f"{where}: unknown field {unknown[0]!r}", hint=hint)
     if not isinstance(item.get("text"), str):
         raise InvalidItem(f"{where}: text is missing or not a string", hint=hint)
-    for key in ("document_id", "source", "title"):
-        _check_name(item.get(key), f"{where}: {key}", hint)
+    for key in NAME_LIMITS:
+        _check_name(item.get(key), key, where)
+    if not isinstance(item.get("title"), str | None):
+        raise InvalidItem(f"{where}: title is not a string", hint=hint)
     values = item.get("metadata") or {}
     if not isinstance(values, Mapping):
         raise InvalidItem(f"{where}: metadata is not a mapping", hint=hint)
@@ -203,21 +232,30 @@ def _checked_item(item: Item, where: str, workspace: str, given: Described) -> S
         media_type="text/markdown",
         heading=heading,
     )
-    named = readable_name(Path(source)) if source else document_id
     return _source_document(
         document_id=document_id,
         source=source or document_id,
         origin="",
-        title=described.title or heading or named,
+        title=described.title or heading or _source_name(source or document_id, document_id),
         extracted=extracted,
         described=described,
     )
 
 
-def _check_name(value: object, what: str, hint: str) -> None:
-    if value is None:
+def _check_name(value: object, key: str, where: str) -> None:
+    """Raises `InvalidItem` for a `document_id` or `source` that is too long or no plain line of text."""
+    if value is None or _is_name(value, key):
         return
+    limit = NAME_LIMITS[key]
     if not isinstance(value, str):
-        raise InvalidItem(f"{what} is not a string", hint=hint)
-    if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
-        raise InvalidItem(f"{what} holds characters that are no text", hint=hint)
+        problem = "is not a string"
+    elif len(value) > limit:
+        problem = f"is {len(value):,} characters long, more than the limit of {limit:,}"
+    else:
+        problem = "holds control characters, or such that are no text"
+    raise InvalidItem(f"{where}: {key} {problem}", hint=f"give a short line of text, or leave {key} out")
+
+
+def _is_name(value: object, key: str) -> bool:
+    usual = isinstance(value, str) and len(value) <= NAME_LIMITS[key] and not CONTROLS.search(value)
+    return usual and not any("\ud800" <= char <= "\udfff" for char in str(value))

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from evigraph.errors import NotSupported
 from evigraph.ingest.jobs import recorded
 from evigraph.models.ports import Embedder
+from evigraph.reports import Progress
 from evigraph.store import Store, vectors
-from evigraph.types import Progress
 
 BATCH = 256
 

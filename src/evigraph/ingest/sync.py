@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evigraph.errors import InvalidValue
-from evigraph.types import DocumentInfo, FileError
+from evigraph.reports import FileError
+from evigraph.types import DocumentInfo
 
 _MANY_RECORDS = (".json", ".jsonl")
 

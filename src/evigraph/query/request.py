@@ -22,6 +22,10 @@ LIMITS: Mapping[str, tuple[int, int]] = {
 }
 """Inclusive bounds of the integer fields."""
 
+MAX_PATTERN = 1_000
+MAX_STARS = 50
+"""Bounds of a glob."""
+
 _FLAGS = ("include_sources", "hybrid", "parent_context", "rerank", "compress", "context_only", "prompt_only")
 _WEIGHTS = ("vector_weight", "graph_weight")
 _ARMS = ("local", "global", "naive")
@@ -94,7 +98,11 @@ def _lift_params(given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(params, Mapping):
         raise InvalidValue("params must be an object", hint=f"with fields of: {', '.join(_PARAMS)}")
     _known(params, _PARAMS, UnknownField)
-    return {**given, **{name: value for name, value in params.items() if value is not None}}
+    lifted = {name: value for name, value in params.items() if value is not None}
+    for name in sorted(given.keys() & lifted.keys()):
+        if given[name] != lifted[name]:
+            raise InvalidValue(f"{name} is given twice, with different values", hint=f"leave out params.{name}")
+    return {**given, **lifted}
 
 
 def _known(given: Mapping[str, Any], valid: tuple[str, ...], error: type[UnknownField | UnknownFilter]) -> None:
@@ -200,9 +208,20 @@ def _document_filter(value: Any) -> DocumentFilter:
         document_ids=_strings("document_filter.document_ids", given["document_ids"])
         if "document_ids" in given
         else None,
-        pattern=None if pattern is None else _text("document_filter.pattern", pattern),
+        pattern=None if pattern is None else _pattern(pattern),
         **dates,
     )
+
+
+def _pattern(value: Any) -> str:
+    """A glob of bounded size: the engine turns it into a regular expression."""
+    pattern = _text("document_filter.pattern", value)
+    if len(pattern) > MAX_PATTERN or pattern.count("*") > MAX_STARS:
+        raise InvalidValue(
+            f"document_filter.pattern has {len(pattern)} characters and {pattern.count('*')} stars",
+            hint=f"use at most {MAX_PATTERN} characters and {MAX_STARS} stars",
+        )
+    return pattern
 
 
 def _metadata_filter(value: Any) -> dict[str, str]:

@@ -175,6 +175,7 @@ class DocumentShape(Shape):
 
 
 class DocumentsAnswer(Shape):
+    generation: int = Field(description="The state that was read: what `as_of` resolved to, else the newest.")
     documents: list[DocumentShape]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 import evigraph
 from evigraph.config import Settings
 from evigraph.engine import Evigraph
-from evigraph.server import openapi, problems
-from evigraph.server.routes import documents, operations, query
+from evigraph.server import openapi, problems, routing
+from evigraph.server.routes import documents, operations, page, query
 from evigraph.server.work import Work
 
 
@@ -33,12 +33,16 @@ def create_app(source: Evigraph | Settings) -> FastAPI:
         description="Index documents into an evidence graph; ask questions; get checked citations.",
         lifespan=lifespan,
         redirect_slashes=False,
+        dependencies=[Depends(routing.known_parameters)],
+        openapi_url=None,  # `page` serves it, and a page that loads nothing from elsewhere
     )
     app.state.work = work
-    for routes in (query, documents, operations):
-        app.include_router(routes.router)
+    app.state.routers = [routes.router for routes in (query, documents, operations, page)]
+    for router in app.state.routers:
+        app.include_router(router)
     problems.install(app)
     openapi.install(app)
     app.add_middleware(documents.EncodedIds)
+    app.add_middleware(routing.HeadAsGet)
     app.add_middleware(problems.CatchAll)
     return app

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evigraph.errors import EvigraphError, FileTooLarge, InputError, NotFound, StoreError
+from evigraph.server.routing import allowed_methods
 
 log = logging.getLogger("evigraph.server")
 
@@ -128,9 +129,9 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return problem(UnknownPath(f"there is no {request.url.path}", hint="GET /docs lists what there is"))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = (error.headers or {}).get("Allow", "")
+        allowed = ", ".join(allowed_methods(request))
         detail = f"{request.method} is not allowed on {request.url.path}"
-        return _problem(405, "method_not_allowed", detail, f"allowed: {allowed}", headers=error.headers)
+        return _problem(405, "method_not_allowed", detail, f"allowed: {allowed}", headers={"Allow": allowed})
     phrase = HTTPStatus(error.status_code).phrase
     code = phrase.lower().replace(" ", "_")
     return _problem(error.status_code, code, str(error.detail), "", headers=error.headers)

@@ -13,9 +13,9 @@ from starlette.requests import Request
 
 from evigraph.engine import Evigraph
 from evigraph.errors import InvalidItem
+from evigraph.reports import IndexReport
 from evigraph.server.bodies import UploadForm, check_texts, decode, upload_form
 from evigraph.server.problems import InvalidForm, InvalidJson
-from evigraph.types import IndexReport
 
 _FIELDS = ("metadata", "sources", "build_tree")
 _MAX_NAME_BYTES = 255

@@ -36,11 +36,16 @@ class Connection:
         try:
             self.client.query("SELECT 1")
             # A second engine of this process leaves the first one's running queries their files.
-            if self._lock is not None and self._lock.users == 1:
-                _sweep_temporary(self._lock.folder)
+            if self.alone and self.folder is not None:
+                _sweep_temporary(self.folder)
         except BaseException:
             self.close()
             raise
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody else, here or in another process, has this embedded store open."""
+        return self._lock is not None and self._lock.users == 1
 
     @property
     def client(self) -> Any:

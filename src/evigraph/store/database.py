@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from evigraph.reports import Job
 from evigraph.store.connect import Connection, translated
 from evigraph.store.rows import utc
-from evigraph.types import Job
 
 
 class Database:
@@ -75,6 +75,25 @@ class Database:
             )
             for row in rows
         ]
+
+    def fail_interrupted_jobs(self) -> None:
+        """Close the records of runs whose process ended without doing so. Only for who holds the store alone."""
+        sql = """
+            SELECT workspace, job_id, kind, started_at, detail FROM (
+                SELECT * FROM jobs ORDER BY workspace, job_id, updated_at DESC LIMIT 1 BY workspace, job_id)
+            WHERE state = 'running'"""
+        for workspace, job_id, kind, started_at, detail in self.rows(sql, {}):
+            error = {"error": "interrupted: the process ended during the run; what it had published stays"}
+            now = datetime.now(UTC)
+            job = Job(
+                job_id=job_id,
+                kind=kind,
+                state="failed",
+                started_at=utc(started_at),
+                updated_at=now,
+                detail={**json.loads(detail), **error},
+            )
+            self._write_job(workspace, job)
 
     def _write_job(self, workspace: str, job: Job) -> None:
         self.insert(

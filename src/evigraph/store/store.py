@@ -28,10 +28,13 @@ def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
     try:
         with translated():
             migrate(connection.client)
+        store = Store(connection)
+        if connection.alone:
+            store.fail_interrupted_jobs()
     except BaseException:
         connection.close()
         raise
-    return Store(connection)
+    return store
 
 
 class Store(Database):

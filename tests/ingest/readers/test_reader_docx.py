@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,47 @@ def test_typed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "MAX_UNPACKED_BYTES", 100)
     with pytest.raises(FileTooLarge):
         read(path, docx.Document())
+
+
+def with_part(path: Path, xml: bytes, name: str = "word/document.xml") -> Path:
+    """A Word document with another text part."""
+    docx.Document().save(str(path))
+    with zipfile.ZipFile(path) as archive:
+        parts = {entry: archive.read(entry) for entry in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, data in {**parts, name: xml}.items():
+            archive.writestr(entry, data)
+    return path
+
+
+BODY = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+END = "</w:body></w:document>"
+
+
+def test_a_small_archive_of_endless_paragraphs_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = with_part(tmp_path / "a.docx", f"{BODY}{'<w:p/>' * 20_000}{END}".encode())
+    monkeypatch.setattr(docx, "Document", None)
+    monkeypatch.setattr(reader, "RATIO_FROM_BYTES", 100_000)
+    with pytest.raises(FileTooLarge, match=r"document\.xml.*200 times") as raised:
+        list(reader.read_docx(path))
+    assert raised.value.hint
+    monkeypatch.setattr(reader, "MAX_PART_BYTES", 100_000)
+    with pytest.raises(FileTooLarge, match=r"document\.xml.*limit of 100,000"):
+        list(reader.read_docx(path))
+
+
+def test_a_doctype_is_refused_before_its_entities_are_lost(tmp_path: Path) -> None:
+    entity = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///nothing">]>'
+    path = with_part(tmp_path / "a.docx", f"{entity}{BODY}<w:p><w:r><w:t>XXE &e; more</w:t></w:r></w:p>{END}".encode())
+    with pytest.raises(CorruptDocument, match="DOCTYPE"):
+        list(reader.read_docx(path))
+
+
+def test_a_heading_of_punctuation_is_text(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_heading("* * *", 1)
+    document.add_heading("Part", 1)
+    found = read(tmp_path / "a.docx", document)
+    assert (text_of(found), found.heading) == ("* * *\n\n# Part\n", "Part")

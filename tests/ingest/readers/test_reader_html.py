@@ -3,10 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from evigraph.errors import EmptyDocument, ReadError
+from evigraph.errors import CorruptDocument, EmptyDocument, ReadError
 from evigraph.ingest.readers.base import Extracted
 from evigraph.ingest.readers.html import read_html
+from evigraph.ingest.readers.html_depth import too_deep
 
 
 def read(path: Path, content: str | bytes) -> Extracted:
@@ -91,3 +94,46 @@ def test_deep_nesting_is_an_error_or_text_but_no_crash(tmp_path: Path) -> None:
         assert "deep" in text_of(read(tmp_path / "a.html", "<div>" * 5_000 + "deep"))
     except ReadError as error:
         assert error.hint
+
+
+@pytest.mark.parametrize("tag", ["div", "b", "section", "blockquote", "ul><li", "table><tr><td", "div/"])
+def test_deep_nesting_is_refused_before_a_tree_is_built(
+    tmp_path: Path, tag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selectolax.lexbor.LexborHTMLParser", None)
+    with pytest.raises(CorruptDocument, match="nested too deeply"):
+        read(tmp_path / "a.html", f"<{tag}>" * 1_001 + "deep")
+
+
+@pytest.mark.parametrize(
+    "sloppy",
+    [
+        "<p>x",
+        "<li>x",
+        "<br>",
+        "<img src='<div>'>",
+        "<tr><td>x",
+        "<a name=x>",
+        "<dt>x<dd>y",
+        "<div><b><i>x</div>",
+        "<div title='>'>x</div></span>",
+        "<!-- <div> -->",
+        "<script>'<div>'</script>",
+        "<svg><path d=x /><g/></svg>",
+        "1 < 2",
+        "<x",
+    ],
+)
+def test_tags_left_open_as_pages_do_are_no_depth(sloppy: str) -> None:
+    assert not too_deep(sloppy * 2_000)
+
+
+@given(st.text(alphabet="<>/!-='\" abdiv", max_size=200))
+def test_any_markup_has_a_depth(markup: str) -> None:
+    assert too_deep("<div>" + markup.replace("<", ""), limit=0)
+    assert not too_deep(markup, limit=markup.count("<"))
+
+
+def test_headings_and_titles_of_punctuation_name_nothing(tmp_path: Path) -> None:
+    found = read(tmp_path / "a.html", "<title>---</title><h1>* * *</h1><h1>Head</h1><p>x")
+    assert (text_of(found), found.heading) == ("* * *\n\n# Head\n\nx\n", "Head")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ SEGMENT_CHARS = 500_000
 BLOCK_BYTES = 1 << 18
 
 _HEADING = re.compile(r"^ {0,3}#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_WORD = re.compile(r"[^\W_]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -60,9 +62,14 @@ def sha256_of_file(path: Path) -> str:
 
 
 def first_heading(text: str) -> str:
-    """Text of the first level-1 Markdown heading, or an empty string."""
-    found = _HEADING.search(text)
-    return plain_heading(found[1]) if found else ""
+    """Text of the first level-1 Markdown heading that holds a letter or digit, or an empty string."""
+    titles = (plain_heading(found[1]) for found in _HEADING.finditer(text))
+    return next(filter(has_word, titles), "")
+
+
+def has_word(text: str) -> bool:
+    """Whether there is a letter or a digit: a line of punctuation separates, and names nothing."""
+    return _WORD.search(text) is not None
 
 
 def cut(pieces: Iterable[str], limit: int = SEGMENT_CHARS) -> Iterator[Segment]:
@@ -171,3 +178,13 @@ def corrupt(path: Path, what: str, cause: object) -> CorruptDocument:
         f"{path.name}: not a readable {what} ({cause})",
         hint=f"open it in another program and save it as {what} again",
     )
+
+
+def json_problem(error: ValueError | RecursionError) -> str:
+    """What is wrong with a text that `json.loads` refused."""
+    if isinstance(error, RecursionError):
+        return "not readable JSON (nested too deeply)"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON ({error})"
+    # Python bounds the digits of an integer, since reading them takes quadratic time.
+    return "holds a number with too many digits"

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evigraph.errors import EncryptedDocument, FileTooLarge
+from evigraph.errors import CorruptDocument, EncryptedDocument, FileTooLarge
 from evigraph.ingest.readers.base import (
     Extracted,
     check_text,
     corrupt,
     first_heading,
+    has_word,
     in_memory,
     one_line,
     sha256_of_file,
@@ -23,6 +24,14 @@ from evigraph.ingest.readers.base import (
 
 MAX_UNPACKED_BYTES = 500_000_000
 """A document is a ZIP archive; one that unpacks to more than this is refused before it fills the memory."""
+
+MAX_PART_BYTES = 50_000_000
+"""Of one XML part: its tree takes up to twenty times as much."""
+
+MAX_RATIO = 200
+"""Unpacked to packed bytes of a part over `RATIO_FROM_BYTES`; text and tables of ordinary documents stay below 50."""
+
+RATIO_FROM_BYTES = 10_000_000
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -39,6 +48,7 @@ def read_docx(path: Path) -> Iterator[Extracted]:
     _check_archive(path)
     try:
         document = docx.Document(str(path))
+        _check_doctype(document, path)
         text = "\n\n".join(_blocks(document)) + "\n"
     except (
         KeyError,
@@ -70,12 +80,39 @@ def _check_archive(path: Path) -> None:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
+            entries = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise corrupt(path, "Word document", error) from error
+    unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED_BYTES:
         raise FileTooLarge(
             f"{path.name}: unpacks to {unpacked:,} bytes", hint="split the document or remove its images"
+        )
+    for entry in entries:
+        _check_part(entry, path)
+
+
+def _check_part(entry: zipfile.ZipInfo, path: Path) -> None:
+    size, packed = entry.file_size, entry.compress_size
+    what = f"{path.name}: its part {entry.filename[:80]!r} unpacks"
+    if entry.filename.lower().endswith((".xml", ".rels")) and size > MAX_PART_BYTES:
+        raise FileTooLarge(
+            f"{what} to {size:,} bytes, more than the limit of {MAX_PART_BYTES:,}",
+            hint="split the document into several",
+        )
+    if size > RATIO_FROM_BYTES and size > MAX_RATIO * packed:
+        raise FileTooLarge(
+            f"{what} from {packed:,} to {size:,} bytes, more than {MAX_RATIO} times as much",
+            hint="remove the repeated (perhaps empty) paragraphs, or save its text as a new document",
+        )
+
+
+def _check_doctype(document: Any, path: Path) -> None:
+    # Word writes none; the text of an entity that one declares would be missing without a word.
+    if document.part.element.getroottree().docinfo.doctype:
+        raise CorruptDocument(
+            f"{path.name}: its text part has a DOCTYPE, which a Word document must not",
+            hint="open it in a word processor and save it as .docx again",
         )
 
 
@@ -147,7 +184,7 @@ def _paragraph(paragraph: Any, numbers: _Numbering) -> tuple[str, bool]:
         return "", False
     style = paragraph.style.name or "" if paragraph.style is not None else ""
     level = _heading_level(paragraph, style)
-    if level:
+    if level and has_word(text):
         return "#" * level + " " + one_line(text), False
     properties = _numbering_properties(paragraph)
     if properties is not None or style.startswith("List "):

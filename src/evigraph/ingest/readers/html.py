@@ -14,12 +14,14 @@ from evigraph.ingest.readers.base import (
     check_text,
     empty,
     first_heading,
+    has_word,
     in_memory,
     one_line,
     sha256_of_file,
     table,
 )
 from evigraph.ingest.readers.encoding import decode
+from evigraph.ingest.readers.html_depth import too_deep
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -55,13 +57,14 @@ def read_html(path: Path) -> Iterator[Extracted]:
     if not data.strip():
         raise empty(path.name)
     named = _CHARSET.search(data[:4096])
-    page = LexborHTMLParser(decode(data, path.name, named[1].decode() if named else ""))
+    markup = decode(data, path.name, named[1].decode() if named else "")
+    if too_deep(markup):
+        raise _too_deep(path)
+    page = LexborHTMLParser(markup)
     try:
         text = check_text(_Writer(_root(page)).text(), path.name)
     except RecursionError as error:
-        raise CorruptDocument(
-            f"{path.name}: elements are nested too deeply", hint="save the page as plain text"
-        ) from error
+        raise _too_deep(path) from error
     heading = first_heading(text)
     yield Extracted(
         segments=in_memory(text),
@@ -71,6 +74,10 @@ def read_html(path: Path) -> Iterator[Extracted]:
         heading=heading,
         declared=_declared(page),
     )
+
+
+def _too_deep(path: Path) -> CorruptDocument:
+    return CorruptDocument(f"{path.name}: elements are nested too deeply", hint="save the page as plain text")
 
 
 def _root(page: LexborHTMLParser) -> LexborNode:
@@ -133,7 +140,8 @@ class _Writer:
         elif self._is_left_out(tag, node):
             return
         elif tag in _HEADINGS:
-            self._block("#" * _HEADINGS[tag] + " ", one_line(_plain(node)).strip(_INVISIBLE_SPACE))
+            title = one_line(_plain(node)).strip(_INVISIBLE_SPACE)
+            self._block("#" * _HEADINGS[tag] + " " if has_word(title) else "", title)
         elif tag in ("ul", "ol", "menu"):
             self._flush()
             self._add("\n".join(_list(node, 0)))

@@ -16,6 +16,7 @@ from evigraph.ingest.readers.base import (
     empty,
     first_heading,
     in_memory,
+    json_problem,
     lines,
     sha256_of_file,
 )
@@ -58,7 +59,8 @@ def _parse(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CorruptDocument(f"{name}: not valid JSON ({error})", hint="correct it with a JSON checker") from error
+        problem = CorruptDocument(f"{name}: {json_problem(error)}", hint="correct it, or quote long numbers as text")
+        raise problem from error
 
 
 def _record(line: str, number: int, path: Path) -> Extracted | RecordError:

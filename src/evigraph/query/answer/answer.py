@@ -28,6 +28,8 @@ def answer(run: Run) -> None:
     if run.request.mode is Mode.BYPASS:
         _bypass(run)
         return
+    if run.request.llm_model is not None and run.chat is None:
+        run.ledger.degrade("llm_model: no chat model is configured (EVIGRAPH_CHAT_URL); the answer is extractive")
     run.abstain_reason = _empty_stage(run)
     if run.request.prompt_only:
         run.prompt = prompt_text(run.asked.text, run.context)

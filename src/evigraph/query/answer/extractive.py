@@ -21,6 +21,8 @@ WORTH_SAYING = 0.55
 LEADING = 4
 """The best sentence of each of these first passages is said even if it scores lower: a chain of facts shares few words
 with the question that starts it."""
+LEADER_WORTH = 0.4
+"""Such a sentence must still reach this share of the best one's score."""
 SAME = 0.7
 """Word overlap (Jaccard) from which two sentences say the same."""
 
@@ -70,10 +72,11 @@ def _chosen(run: Run, ranked: Sequence[tuple[float, Sentence]]) -> list[Sentence
     if not ranked:
         return []
     best = ranked[0][0]
-    leaders = [next((s for _, s in ranked if s.chunk == number), None) for number in range(LEADING)]
+    leading = {number: [pair for pair in ranked if pair[1].chunk == number] for number in range(LEADING)}
+    leaders = [pairs[0][1] for pairs in leading.values() if pairs and pairs[0][0] >= LEADER_WORTH * best]
     worthy = [sentence for score, sentence in ranked if score >= WORTH_SAYING * best]
     chosen: list[Sentence] = []
-    for sentence in [ranked[0][1], *(leader for leader in leaders if leader), *worthy]:
+    for sentence in [ranked[0][1], *leaders, *worthy]:
         if len(chosen) < SENTENCES and not any(_same(sentence, other) for other in chosen):
             chosen.append(sentence)
     return chosen

@@ -19,6 +19,7 @@ _MARKERS = re.compile(rf"(?:{_MARKER.pattern})+", re.IGNORECASE)
 _DECLINED = re.compile(rf"\b{NO_ANSWER}\b", re.IGNORECASE)
 _WORD = re.compile(r"\w")
 _WIDEST_RANGE = 20
+_FEWEST_WORDS = 3
 
 
 def answer_by_model(run: Run) -> None:
@@ -33,8 +34,13 @@ def answer_by_model(run: Run) -> None:
     text = reply.text.strip()
     run.answered_by = "model"
     if _DECLINED.search(text):
-        run.abstain_reason = "generation: the model found no answer in the evidence"
-        return
+        rest = _DECLINED.sub("", text).lstrip(" .\n").rstrip()
+        if not _MARKER.search(rest) or len(_MARKER.sub("", rest).split()) < _FEWEST_WORDS:
+            run.abstain_reason = "generation: the model found no answer in the evidence"
+            return
+        # A document could get the word quoted; what the model cites beside it is still checked and shown.
+        run.ledger.degrade(f"generation: the model wrote {NO_ANSWER} and yet cited passages; the word was removed")
+        text = rest
     if not _WORD.search(_MARKER.sub("", text)):
         run.abstain_reason = "generation: the model returned nothing"
         return

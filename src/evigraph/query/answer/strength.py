@@ -20,15 +20,22 @@ READ = 5
 COVERAGE_WEIGHT = 0.1
 UNKNOWN_NAME_PENALTY = 0.15
 ENOUGH = 0.4
+ENOUGH_FOR_A_MODEL = 0.25
+"""A chat model reads the passages and may decline itself, so it is kept only from what is plainly beside the point."""
+ALL_WORDS = 0.95
+"""A passage that holds this share of the weighted words is about the question, however short the question is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Strength:
-    """`cosine`: best of the dense arm; `coverage`: idf-weighted share of the question's terms found, 0-1."""
+    """`cosine`: best of the dense arm; `coverage`: idf-weighted share of the question's terms that the best passages
+    hold together, 0-1; `best_passage`: that one of them holds alone."""
 
     cosine: float
     coverage: float
+    best_passage: float
     unknown_names: tuple[str, ...]
+    needed: float = ENOUGH
 
     @property
     def value(self) -> float:
@@ -38,13 +45,13 @@ class Strength:
     @property
     def weakness(self) -> str | None:
         """Why the evidence does not bear an answer, or None."""
-        if self.value >= ENOUGH:
+        if self.value >= self.needed or self.best_passage >= ALL_WORDS:
             return None
         if self.unknown_names:
-            return f"nothing in scope mentions {self.unknown_names[0]!r}"
+            return f"the nearest passages do not mention {self.unknown_names[0]!r}"
         return (
             f"the nearest passages hold too little of the question (best cosine {self.cosine:.2f}, "
-            f"{self.coverage:.0%} of its weighted words; strength {self.value:.2f}, needed {ENOUGH:.2f})"
+            f"{self.coverage:.0%} of its weighted words; strength {self.value:.2f}, needed {self.needed:.2f})"
         )
 
 
@@ -54,7 +61,9 @@ def strength(run: Run, weights: Mapping[str, float]) -> Strength:
     return Strength(
         cosine=best,
         coverage=coverage(run.chunks[:READ], weights, run.counts.languages),
+        best_passage=max((coverage([c], weights, run.counts.languages) for c in run.chunks[:READ]), default=0.0),
         unknown_names=tuple(name for name in run.asked.unknown_names if not _holds(run.chunks, name)),
+        needed=ENOUGH if run.chat is None else ENOUGH_FOR_A_MODEL,
     )
 
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from evigraph.engine import Evigraph
 from evigraph.errors import InvalidItem, InvalidQuery, InvalidValue
 from evigraph.query.request import check_text, parse
+from evigraph.reports import IndexReport
 from evigraph.server.answers import (
     DeletedAnswer,
     DocumentsAnswer,
@@ -26,7 +27,6 @@ from evigraph.server.problems import InvalidJson, Json, NothingIndexed
 from evigraph.server.schemas import DocumentBody, DocumentsBody, UploadBody
 from evigraph.server.upload import index_upload, receive_upload
 from evigraph.server.work import WorkOf, WorkspaceOf
-from evigraph.types import IndexReport
 from evigraph.wire import plain
 
 PREFIX = "/api/v1/documents"
@@ -56,7 +56,13 @@ async def _document_id(document_id: str) -> str:
 
 
 async def _as_of(
-    as_of: Annotated[str | None, Query(description="An earlier state: a generation, or a time in ISO 8601.")] = None,
+    as_of: Annotated[
+        str | None,
+        Query(
+            description="An earlier state: a generation, or a time in ISO 8601. Later than the newest generation "
+            "means the newest."
+        ),
+    ] = None,
 ) -> Any:
     if as_of is None:
         return None
@@ -98,9 +104,8 @@ async def upload(request: Request, work: WorkOf, workspace: WorkspaceOf) -> Resp
 
 @router.get(PREFIX, **returns(DocumentsAnswer, 410))
 async def documents(work: WorkOf, workspace: WorkspaceOf, as_of: AsOf) -> Response:
-    """Visible documents, by source."""
-    found = await work.read(lambda engine: engine.documents(as_of=as_of), workspace)
-    return Json({"documents": plain(found)})
+    """Visible documents, by source, and the generation they were read at."""
+    return Json(await work.read(lambda engine: _documents(engine, as_of), workspace))
 
 
 @router.get(f"{PREFIX}/{{document_id:path}}/revisions", **returns(RevisionsAnswer, 404))
@@ -128,6 +133,11 @@ async def delete(document_id: IdOf, work: WorkOf, workspace: WorkspaceOf) -> Res
     # On a reader's thread: a deletion does not wait for an index run.
     generation = await work.read(lambda engine: engine.delete(document_id), workspace)
     return Json({"document_id": document_id, "generation": generation})
+
+
+def _documents(engine: Evigraph, as_of: Any) -> dict[str, Any]:
+    with engine.store.snapshot(engine.workspace, as_of=as_of) as snapshot:
+        return {"generation": snapshot.generation, "documents": plain(snapshot.documents())}
 
 
 def _items(given: Any) -> list[dict[str, Any]]:

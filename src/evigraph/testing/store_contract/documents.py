@@ -27,8 +27,8 @@ class DocumentContract(Contract):
         assert store.reserve(workspace, ["a"]) == {"a": 2}
 
     def test_a_reserved_number_is_never_given_again_published_or_not(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme")
-        shelf.draft("a", "Birch")
+        shelf.put("a", "acme")
+        shelf.draft("a", "birch")
         shelf.delete("a")
         assert shelf.store.reserve(shelf.workspace, ["a"]) == {"a": 4}
 
@@ -44,14 +44,14 @@ class DocumentContract(Contract):
 
     def test_every_change_takes_the_next_generation(self, shelf: Shelf) -> None:
         start = shelf.store.generation(shelf.workspace)
-        assert shelf.put("a", "Acme") == start + 1
-        assert shelf.put("a", "Birch") == start + 2
+        assert shelf.put("a", "acme") == start + 1
+        assert shelf.put("a", "birch") == start + 2
         assert shelf.delete("a") == start + 3
         assert shelf.store.record_change(shelf.workspace, "note", {}) == start + 4
         assert shelf.store.generation(shelf.workspace) == start + 4
 
     def test_a_batch_takes_one_generation_a_document_in_its_order(self, shelf: Shelf) -> None:
-        last = shelf.fill(*(doc(name, "Acme") for name in ("c", "a", "b")))
+        last = shelf.fill(*(doc(name, "acme") for name in ("c", "a", "b")))
         generations = {name: shelf.store.document(shelf.workspace, name).generation for name in "abc"}
         assert generations == {"c": last - 2, "a": last - 1, "b": last}
 
@@ -66,7 +66,7 @@ class DocumentContract(Contract):
         """One process writes a workspace at a time. Where two do, the later one raises `ConcurrentWrite`."""
         store = shelf.store
         other = Shelf(Store(store.connection), shelf.workspace)  # as another process would: it shares no lock
-        drafts = [other.draft("theirs", "Birch"), shelf.draft("mine", "Acme")]
+        drafts = [other.draft("theirs", "birch"), shelf.draft("mine", "acme")]
         insert = store.insert
 
         def interrupted(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -87,9 +87,9 @@ class DocumentContract(Contract):
 
     def test_documents_are_listed_by_source_then_id_as_they_were_published(self, shelf: Shelf) -> None:
         before = datetime.now(UTC) - timedelta(seconds=1)
-        shelf.put("z", "Acme", source="a/1.txt", title="One", date=date(2020, 2, 29), metadata={"k": "v"}, origin="/o")
-        shelf.put("b", "Acme", "Birch", source="b.txt")
-        shelf.put("a", "Acme", source="b.txt")
+        shelf.put("z", "acme", source="a/1.txt", title="One", date=date(2020, 2, 29), metadata={"k": "v"}, origin="/o")
+        shelf.put("b", "acme", "birch", source="b.txt")
+        shelf.put("a", "acme", source="b.txt")
         listed = shelf.store.documents(shelf.workspace)
         assert [info.document_id for info in listed] == ["z", "a", "b"]
         first = listed[0]
@@ -109,12 +109,12 @@ class DocumentContract(Contract):
         days = {
             day.isoformat(): day for day in (date(1, 1, 2), date(1066, 10, 14), date(1899, 12, 31), date(9999, 1, 1))
         }
-        shelf.fill(*(doc(name, "Acme", date=day) for name, day in days.items()))
+        shelf.fill(*(doc(name, "acme", date=day) for name, day in days.items()))
         assert {info.document_id: info.date for info in shelf.store.documents(shelf.workspace)} == days
 
     def test_one_document_is_shown_as_it_is_visible(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme", title="Old")
-        shelf.put("a", "Acme", title="New")
+        shelf.put("a", "acme", title="Old")
+        shelf.put("a", "acme", title="New")
         shown = shelf.store.document(shelf.workspace, "a")
         assert (shown.title, shown.revision) == ("New", 2)
         earlier = shelf.store.document(shelf.workspace, "a", as_of=shown.generation - 1)
@@ -123,22 +123,22 @@ class DocumentContract(Contract):
     @pytest.mark.parametrize("state", ["absent", "staged", "deleted", "elsewhere"])
     def test_what_is_not_visible_is_not_found(self, shelf: Shelf, new_shelf: ShelfMaker, state: str) -> None:
         if state == "staged":
-            shelf.draft("a", "Acme")
+            shelf.draft("a", "acme")
         if state == "deleted":
-            shelf.put("a", "Acme")
+            shelf.put("a", "acme")
             shelf.delete("a")
         if state == "elsewhere":
-            new_shelf().put("a", "Acme")
+            new_shelf().put("a", "acme")
         with pytest.raises(NotFound):
             shelf.store.document(shelf.workspace, "a")
         with pytest.raises(NotFound):
             shelf.delete("a")
 
     def test_known_tells_the_latest_publication_even_if_it_is_a_deletion(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme")
-        shelf.put("b", "Birch")
-        shelf.put("b", "Cedar")
-        shelf.drafts(doc("b", "Dorn"), doc("c", "Elm"))
+        shelf.put("a", "acme")
+        shelf.put("b", "birch")
+        shelf.put("b", "cedar")
+        shelf.drafts(doc("b", "dorn"), doc("c", "elm"))
         shelf.delete("a")
         assert shelf.store.known(shelf.workspace, ["a", "b", "c", "d"]) == {
             "a": KnownRevision(revision=2, content_hash="", deleted=True),
@@ -146,9 +146,9 @@ class DocumentContract(Contract):
         }
 
     def test_history_keeps_every_publication_oldest_first(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme", title="One")
+        shelf.put("a", "acme", title="One")
         shelf.draft("a", "never published")
-        shelf.put("a", "Acme", "Birch", title="Two")
+        shelf.put("a", "acme", "birch", title="Two")
         shelf.delete("a")
         history = shelf.store.revisions(shelf.workspace, "a")
         assert [(item.revision, item.title, item.passages, item.deleted) for item in history] == [
@@ -164,30 +164,30 @@ class DocumentContract(Contract):
     def test_a_deleted_document_can_come_back(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
         shelf.put("a", "Acme supplies Birch")
         shelf.delete("a")
-        shelf.put("a", "Cedar")
+        shelf.put("a", "cedar")
         fresh = new_shelf()
-        fresh.put("a", "Cedar")
+        fresh.put("a", "cedar")
         assert seen(shelf, fresh) == seen(fresh, shelf)
 
     # ---------------------------------------------------------------- document text
 
     def test_text_is_whole_whatever_order_its_parts_were_staged_in(self, shelf: Shelf) -> None:
-        draft = shelf.draft("a", "Acme")
+        draft = shelf.draft("a", "acme")
         key = revision_key("a", 1)
         shelf.store.stage_text(shelf.workspace, [(key, 10, "third"), (key, 4, "second")])
         shelf.publish(draft)
-        assert shelf.store.document_text(shelf.workspace, "a", 1) == "Acmesecondthird"
+        assert shelf.store.document_text(shelf.workspace, "a", 1) == "acmesecondthird"
 
     def test_text_of_an_earlier_revision_stays_readable(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme", "Birch")
-        shelf.put("a", "Cedar")
+        shelf.put("a", "acme", "birch")
+        shelf.put("a", "cedar")
         shelf.delete("a")
-        assert shelf.store.document_text(shelf.workspace, "a", 1) == "Acme\n\nBirch"
-        assert shelf.store.document_text(shelf.workspace, "a", 2) == "Cedar"
+        assert shelf.store.document_text(shelf.workspace, "a", 1) == "acme\n\nbirch"
+        assert shelf.store.document_text(shelf.workspace, "a", 2) == "cedar"
 
     def test_text_of_a_revision_that_was_not_published_is_not_found(self, shelf: Shelf) -> None:
-        shelf.put("a", "Acme")
-        shelf.draft("a", "Birch")
+        shelf.put("a", "acme")
+        shelf.draft("a", "birch")
         for revision in (-1, 0, 2, 3, 2**32 + 1, 2**40):
             with pytest.raises(NotFound):
                 shelf.store.document_text(shelf.workspace, "a", revision)
@@ -198,7 +198,7 @@ class DocumentContract(Contract):
         other = new_shelf()
         shelf.put("a", "Acme supplies Birch", title="Mine")
         other.put("a", "Acme sues Cedar", title="Theirs")
-        other.put("b", "Dorn")
+        other.put("b", "dorn")
         mine, theirs = seen(shelf, other), seen(other, shelf)
         assert [row[2] for row in mine["documents"]] == ["Mine"]
         assert [row[2] for row in theirs["documents"]] == ["Theirs", ""]
