@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import string
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ HOLDS_TEXT = ("String", "LowCardinality(String)", "Array(String)", "Map(String, 
 
 def marker() -> str:
     """A name that no compression can hide, short enough to be one term."""
-    return "M" + secrets.token_hex(24)
+    return "M" + "".join(secrets.choice(string.ascii_lowercase + string.digits) for _ in range(40))
 
 
 def write_history(shelf: Shelf, replaced: str, deleted: str, kept: str) -> None:
