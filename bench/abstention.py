@@ -3,7 +3,8 @@
     python bench/abstention.py ../shared/data
 
 Present: the sample's questions with evidence, and musique_train100 on its own corpus. Absent: the sample's absent
-questions, and hotpotqa_train100 asked of the musique corpus. Indexing takes several minutes the first time and is kept in DATA.
+questions, and hotpotqa_train100 asked of the musique corpus. Indexing takes
+minutes the first time and is kept in DATA.
 """
 
 from __future__ import annotations
