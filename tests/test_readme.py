@@ -70,6 +70,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("readme")
     shutil.copytree(corpus_path() / "2014", place / "reports", ignore=shutil.ignore_patterns("*.csv*", "*.pdf*"))
     shutil.copy(min(corpus_path().rglob("*.pdf")), place / "report.pdf")
+    (place / "plan.json").write_text(blocks(README, "json")[0])
+    graphs = place / "graphs"
+    graphs.mkdir()
+    (graphs / "corpus.jsonl").write_text('{"id": "a", "title": "Wells", "text": "Amara dug wells at Kethe."}\n')
+    (graphs / "openie.jsonl").write_text('{"id": "a", "entities": [], "triples": [["Amara", "dug", "wells"]]}\n')
     return place
 
 
@@ -120,7 +125,7 @@ def test_every_line_of_the_command_runs(engine: Evigraph, place: Path, monkeypat
             app([known.get(word, word) for word in words])
         assert ended.value.code == 0 or (words[0] == "ask" and ended.value.code == 3), words
         ran.append(words[0])
-    assert {"index", "ask", "documents", "delete", "prune"} <= set(ran)
+    assert {"index", "ask", "documents", "delete", "prune", "graph", "plan", "export", "import"} <= set(ran)
 
 
 def test_the_library_example_prints_a_cited_answer(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from typing import Any
 
 from evigraph.ingest.chunk import chunk
 from evigraph.ingest.read import read
+from evigraph.ingest.sources import SourceDocument
 from evigraph.models.onnx import OnnxEmbedder
 from evigraph.reports import FileError
-from evigraph.types import SourceDocument
 
 MAX_TOKENS = 256
 

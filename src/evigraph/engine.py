@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.ingest.extractors import Extractor, make_extractor
+from evigraph.domain import DomainSchema
+from evigraph.ingest.estimate import Estimator
+from evigraph.ingest.extractors import Extractor
+from evigraph.ingest.imports.run import import_graph
 from evigraph.ingest.pipeline import Indexer, IndexOptions
 from evigraph.ingest.prune import prune
 from evigraph.ingest.reembed import reembed
-from evigraph.models.factory import make_chat, make_embedder
 from evigraph.models.ports import ChatModel, Embedder
+from evigraph.plans import Plan
 from evigraph.query.cache import ContextCache
+from evigraph.query.entities import Entities
+from evigraph.query.export import export_graph
 from evigraph.query.pipeline import QueryEngine
+from evigraph.query.plan.parse import plan_fields
+from evigraph.query.plan.schema import read_schema, write_schema
 from evigraph.query.request import moment, parse
-from evigraph.reports import IndexReport, Job, Progress, PruneReport
+from evigraph.reports import ExtractionEstimate, ImportReport, IndexReport, Job, Progress, PruneReport
 from evigraph.store import Store, open_store
 from evigraph.types import Answer, DocumentInfo, Evidence, RevisionInfo
+from evigraph.wiring import Models
 from evigraph.workspaces import check_workspace
 
 Item = str | Path | Mapping[str, Any]
@@ -57,7 +64,7 @@ class Evigraph:
         self.data = None if client is not None else str(data or self.settings.data)
         self.store: Store = open_store(self.data, client=client)
         self._cache = ContextCache()
-        self._models = _Models(self.settings, embedder=embedder, chat=chat, extractor=extractor)
+        self._models = Models(self.settings, embedder=embedder, chat=chat, extractor=extractor)
 
     @property
     def embedder(self) -> Embedder:
@@ -104,10 +111,33 @@ class Evigraph:
             root=None if root is None else Path(root), metadata=metadata or {}, sync=sync, origin=origin
         )
         items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
-        indexer = Indexer(
-            self.store, self.workspace, self._models.embedder, lambda: self._models.extractor, self.settings
-        )
-        return indexer.run(items, options, progress)
+        return Indexer(*self._parts).run(items, options, progress)
+
+    def estimate(
+        self,
+        inputs: Item | Iterable[Item],
+        *,
+        root: str | Path | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        origin: str | None = None,
+    ) -> ExtractionEstimate:
+        """What `index` would ask of the chat model for the same inputs: passages, calls, tokens. Asks and writes
+        nothing."""
+        options = IndexOptions(root=None if root is None else Path(root), metadata=metadata or {}, origin=origin)
+        items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
+        return Estimator(*self._parts).estimate(items, options)
+
+    def import_graph(self, path: str | Path, *, format: str | None = None, **options: Any) -> ImportReport:
+        """Import a graph made elsewhere: a GraphRAG output folder, a corpus with OpenIE triples, or JSON Lines as
+        `export` writes them (`format` is `graphrag`, `openie` or `jsonl`; by default it is found out). Its documents
+        are then like any other. `root`, `metadata` and `progress` as for `index`. Rows that cannot be used are in the
+        report. Raises `ReadError`s and `MissingExtra`."""
+        return import_graph(Indexer(*self._parts), path, format=format, **options)
+
+    def export(self, format: str = "jsonl", **filters: Any) -> Iterator[str]:
+        """The visible graph as text, piece by piece: `jsonl` (which `import_graph` reads) or `graphml`. `filters` are
+        `as_of`, `document_filter` and `metadata_filter`. The state at the call is what is written."""
+        return export_graph(self.store, self.workspace, format, filters)
 
     def delete(self, document_id: str) -> int:
         """Publish a revision without passages; return its generation. Raises `NotFound`."""
@@ -160,6 +190,20 @@ class Evigraph:
         request = parse({"query": question, **options}, max_query_chars=self.settings.max_query_chars)
         return self.queries.retrieve(request)
 
+    def plan(self, plan: Plan | Mapping[str, Any] | str, **options: Any) -> Answer:
+        """Execute a typed plan, or one that the chat model proposes for a question (a text). Steps, bindings and their
+        assertions are in `answer.evidence.plan`. Options as for `ask`. Raises `InvalidPlan`, `ModelNotConfigured`."""
+        request = parse({**options, **plan_fields(plan, options)}, max_query_chars=self.settings.max_query_chars)
+        return self.queries.ask(request)
+
+    def schema(self, *, as_of: int | datetime | None = None) -> DomainSchema:
+        """The domain schema given, else one inferred from the visible assertions."""
+        return read_schema(self.store, self.workspace, None if as_of is None else moment(as_of))
+
+    def set_schema(self, schema: DomainSchema | Mapping[str, Any] | None) -> int:
+        """Give a domain schema, or take it back (None); return the generation. Raises `InvalidSchema`."""
+        return write_schema(self.store, self.workspace, schema)
+
     def capabilities(self) -> dict[str, Any]:
         """What runs here: models, and each mode, method and enhancer with its limits."""
         return self.queries.capabilities(extractor=lambda: self._models.extractor.name)
@@ -176,6 +220,16 @@ class Evigraph:
             cache=self._cache,
         )
 
+    @property
+    def _parts(self) -> tuple[Store, str, Embedder, Callable[[], Extractor], Settings]:
+        """What an index run works with."""
+        return self.store, self.workspace, self._models.embedder, lambda: self._models.extractor, self.settings
+
+    @property
+    def entities(self) -> Entities:
+        """The graph itself: entities, their pages and neighbours, paths, contradictions, history, merges."""
+        return Entities(self.store, self.workspace)
+
     # ---------------------------------------------------------------- lifetime
 
     def close(self) -> None:
@@ -189,28 +243,3 @@ class Evigraph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class _Models:
-    """What was handed in, else what the settings name; shared by all workspaces of an engine."""
-
-    def __init__(
-        self, settings: Settings, *, embedder: Embedder | None, chat: ChatModel | None, extractor: Extractor | None
-    ) -> None:
-        self._settings = settings
-        self._given = embedder, chat, extractor
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        given = self._given[0]
-        return make_embedder(self._settings) if given is None else given
-
-    @cached_property
-    def chat(self) -> ChatModel | None:
-        given = self._given[1]
-        return make_chat(self._settings) if given is None else given
-
-    @cached_property
-    def extractor(self) -> Extractor:
-        given = self._given[2]
-        return make_extractor(self._settings) if given is None else given

@@ -5,14 +5,19 @@
     │   ├── UnknownMode / UnknownMethod / UnknownField / UnknownFilter
     │   ├── InvalidQuery         empty, too long, or not valid text
     │   ├── InvalidValue         a field's value is outside its range
+    │   ├── InvalidPlan          a typed plan is malformed or out of bounds
+    │   ├── InvalidSchema        a domain schema is malformed or contradicts itself
     │   └── InvalidItem          an item handed to `index` is malformed
     ├── NotFound                 no such document, job, …                   HTTP 404
     ├── ConflictError            cannot be done in this state               HTTP 409
     │   ├── ModelNotConfigured   the request needs a model; none is set
     │   ├── NotSupported         this combination cannot run here
+    │   ├── AmbiguousEntity      several entities have this name
+    │   ├── MissingExtra         an optional package is not installed
+    │   ├── TokenBudgetReached   extraction would cost more than it may
     │   └── EmbedderMismatch     the store was embedded with another model
     ├── ReadError                one input file could not be read           HTTP 422
-    │   ├── MissingFile, UnsupportedFormat, FileTooLarge, EmptyDocument, NoTextLayer,
+    │   ├── MissingFile, UnsupportedFormat, FileTooLarge, EmptyDocument, NoTextLayer, UnknownGraphFormat,
     │   └── EncryptedDocument, CorruptDocument, UndecodableText, OutsideRoot, InvalidSidecar
     ├── StoreError               the store cannot be used                   HTTP 503
     │   ├── StoreLocked          another process holds the folder
@@ -104,6 +109,23 @@ class InvalidValue(InputError):
     code = "invalid_value"
 
 
+class InvalidPlan(InputError):
+    """A typed plan is malformed or exceeds its bounds; `step` (its id, else its number) and `field` say where."""
+
+    code = "invalid_plan"
+
+    def __init__(self, message: str, *, hint: str = "", step: str | None = None, field: str | None = None) -> None:
+        self.step, self.field = step, field
+        where = "".join(f"{name} {value}: " for name, value in (("step", step), ("field", field)) if value is not None)
+        super().__init__(f"plan: {where}{message}", hint=hint)
+
+
+class InvalidSchema(InputError):
+    """A domain schema is malformed, too large, or contradicts itself; the message names the entry."""
+
+    code = "invalid_schema"
+
+
 class InvalidItem(InputError):
     """An item handed to `index` lacks text, or a field of it is malformed."""
 
@@ -136,6 +158,24 @@ class NotSupported(ConflictError):
     code = "not_supported"
 
 
+class MissingExtra(ConflictError):
+    """What was asked for needs an optional package; the hint names the extra to install."""
+
+    code = "missing_extra"
+
+
+class TokenBudgetReached(ConflictError):
+    """The next model call might exceed the token budget of the run, so it was not made."""
+
+    code = "token_budget_reached"
+
+
+class AmbiguousEntity(ConflictError):
+    """A name that several entities have; the hint lists their ids."""
+
+    code = "ambiguous_entity"
+
+
 class EmbedderMismatch(ConflictError):
     """The workspace was embedded with another model; the remedy is `evigraph reembed`."""
 
@@ -161,6 +201,12 @@ class MissingFile(ReadError):
 
 class UnsupportedFormat(ReadError):
     code = "unsupported_format"
+
+
+class UnknownGraphFormat(ReadError):
+    """A folder or file holds no graph in a format that can be imported."""
+
+    code = "unknown_graph_format"
 
 
 class FileTooLarge(ReadError):

@@ -33,6 +33,59 @@ class IndexedDocument:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractionAccount:
+    """What extraction by a model cost, or, as an estimate, would cost.
+
+    `cached` counts answers that were stored before and cost nothing, `failed` calls without a reply, `retried` those
+    made because a reply was unusable, `unusable` replies that nothing came of, `unreported` replies whose tokens the
+    server did not tell (they are estimated). Tokens are those of this run. `dropped` counts records by reason;
+    `notes` counts repairs of those that were kept. `unverified` assertions were not found in their
+    passage. `stopped_at` says where the token budget, if any, ended the run.
+    """
+
+    model: str
+    passages: int = 0
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    retried: int = 0
+    unusable: int = 0
+    unreported: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    entities: int = 0
+    assertions: int = 0
+    unverified: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    budget: int | None = None
+    stopped_at: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractionEstimate:
+    """What `index` would do with these inputs, without asking a model. `calls`, `prompt_tokens` and `completion_tokens`
+    are expected values; `cached` answers are known already. An offline extractor needs no calls. `over_budget` says
+    that more tokens are expected than the budget allows."""
+
+    extractor: str
+    documents: int
+    unchanged: int
+    passages: int
+    calls: int
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    budget: int | None
+    over_budget: bool
+    errors: tuple[FileError, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class IndexReport:
     """Outcome of one `index` call, per document and in total."""
 
@@ -42,6 +95,7 @@ class IndexReport:
     seconds: float
     warnings: tuple[str, ...] = ()
     job_id: str = ""
+    extraction: ExtractionAccount | None = None
 
     def count(self, status: str) -> int:
         return sum(1 for document in self.documents if document.status == status)
@@ -49,6 +103,45 @@ class IndexReport:
     @property
     def ok(self) -> bool:
         return not self.errors
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProblemExample:
+    """Where a row of an imported file went wrong: line (JSON Lines) or row (Parquet), from 1; 0 is the whole file."""
+
+    file: str
+    row: int
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportProblem:
+    """Rows that were not imported, or not as they were, for one reason. `examples` are the first 100."""
+
+    reason: str
+    count: int
+    examples: tuple[ProblemExample, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportReport:
+    """Outcome of one `import_graph` call. `rows` counts what was read by kind of row, `counts` what was made of it
+    (of documents that changed), `not_imported` the rows of tables that have no use here yet, each with the reason."""
+
+    format: str
+    documents: tuple[IndexedDocument, ...]
+    errors: tuple[FileError, ...]
+    rows: Mapping[str, int]
+    counts: Mapping[str, int]
+    not_imported: Mapping[str, str]
+    problems: tuple[ImportProblem, ...]
+    generation: int
+    seconds: float
+    job_id: str = ""
+
+    def count(self, reason: str) -> int:
+        """How many rows had a problem of this reason."""
+        return sum(problem.count for problem in self.problems if problem.reason == reason)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

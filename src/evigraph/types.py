@@ -7,12 +7,17 @@ A passage always satisfies `passage.text == document_text[passage.start:passage.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal
 
+from evigraph.plans import Direction, Plan
+
 ENTITY_TYPES = ("PERSON", "ORGANIZATION", "TECHNOLOGY", "PRODUCT", "LOCATION", "EVENT", "CONCEPT")
+
+RELATED_TO = "RELATED_TO"
+"""Predicate of an imported relationship that is described, not named: all it says is in its description."""
 
 CO_OCCURS = "CO_OCCURS"
 """Predicate of the weak assertion that two entities stand in one sentence; says nothing more."""
@@ -28,6 +33,9 @@ class Mode(enum.StrEnum):
     MIX = "mix"
     BYPASS = "bypass"
     KEYWORD_LOOKUP = "keyword_lookup"
+    ENTITY_CONNECTIONS = "entity_connections"
+    TRAVERSE = "traverse"
+    PLAN = "plan"
 
 
 class Method(enum.StrEnum):
@@ -37,37 +45,6 @@ class Method(enum.StrEnum):
 
 
 # --------------------------------------------------------------------------- ingest
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Segment:
-    """A run of a document's extracted text, cut only between blocks.
-
-    `start` is the offset of its first code point in the document; `pages` lists `(offset, page number)` for every page
-    that begins inside it. Concatenating a document's segments gives its text.
-    """
-
-    text: str
-    start: int
-    pages: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceDocument:
-    """One readable document, before it has a revision. `segments` may be called more than once and re-reads the source,
-    so that a document of any size is held one segment at a time."""
-
-    document_id: str
-    source: str
-    title: str
-    segments: Callable[[], Iterator[Segment]]
-    content_hash: str
-    date: date | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    media_type: str = "text/plain"
-    origin: str = ""
-    """The folder its source is relative to; empty for items and uploads. `sync` compares only within one origin."""
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,14 +120,18 @@ class Assertion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extraction:
-    """What one extractor found in a batch of passages."""
+    """What one extractor found in a batch of passages. `descriptions` say what an entity (by id) is; they are searched
+    with its name and shown nowhere, where descriptions are derived from assertions. `incomplete` says that a later
+    attempt may find more: calls to a model failed."""
 
     mentions: tuple[Mention, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     warnings: tuple[str, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    incomplete: bool = False
 
 
-# --------------------------------------------------------------------------- documents and revisions
+# --------------------------------------------------------------------------- documents
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,6 +194,10 @@ class QueryRequest:
     graph_depth: int = 2
     per_node_limit: int = 20
     predicates: tuple[str, ...] | None = None
+    direction: Direction = "both"
+    seeds: tuple[str, ...] | None = None
+    limit: int = 50
+    plan: Plan | None = None
     min_score: float = 0.1
     include_sources: bool = True
     fusion: Literal["gate", "rrf"] = "gate"
@@ -277,7 +262,7 @@ class Entity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Relationship:
-    """An assertion as evidence, with the passage span that makes it."""
+    """An assertion as evidence, with its span; one not `verified` was not found in its passage, which is its span."""
 
     id: str
     source: str
@@ -296,7 +281,70 @@ class Relationship:
     end: int
     confidence: float
     extractor: str
+    verified: bool = True
     score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Path:
+    """A walk through the graph that meets no entity twice: `entities[i]` and `entities[i + 1]` are joined by
+    `relationships[i]`, each made by a visible passage. `names` are those the passages use."""
+
+    entities: tuple[str, ...]
+    names: tuple[str, ...]
+    relationships: tuple[Relationship, ...]
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Connections:
+    """Relationships of the entities found: `direct` ones are asserted by the top passages, `extended` ones elsewhere,
+    one hop away. `total` counts all visible ones, before the cap."""
+
+    direct: tuple[Relationship, ...]
+    extended: tuple[Relationship, ...]
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Binding:
+    """A value of a plan's step: an entity (`id`), or a count (`id` is then that of the entity it counts for, or "").
+    `relationships` are ids of the assertions it rests on, best first; `origins` the bindings of the steps before that
+    led to it."""
+
+    id: str
+    name: str
+    type: str = ""
+    count: int | None = None
+    origins: tuple[str, ...] = ()
+    relationships: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepOutcome:
+    """What one step of a plan bound. `bindings_in` counts what it started from, `rows` the assertions it read;
+    `truncated` says that a bound cut it."""
+
+    id: str
+    op: str
+    bindings: tuple[Binding, ...]
+    relationships: tuple[Relationship, ...] = ()
+    bindings_in: int = 0
+    rows: int = 0
+    truncated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanOutcome:
+    """A plan as executed, step by step. Where it could not go on, `failed_step` and `reason` say why, and
+    `alternatives` what would have been valid. `plan` is None where a model proposed none that is valid."""
+
+    plan: Plan | None
+    steps: tuple[StepOutcome, ...] = ()
+    failed_step: str | None = None
+    reason: str | None = None
+    alternatives: tuple[str, ...] = ()
+    proposed_by: Literal["caller", "model"] = "caller"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -309,6 +357,9 @@ class Evidence:
     chunks: tuple[Chunk, ...] = ()
     entities: tuple[Entity, ...] = ()
     relationships: tuple[Relationship, ...] = ()
+    paths: tuple[Path, ...] = ()
+    connections: Connections | None = None
+    plan: PlanOutcome | None = None
     degraded: tuple[str, ...] = ()
     retrieval: str = ""
     stats: Mapping[str, Any] = field(default_factory=dict)

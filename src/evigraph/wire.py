@@ -7,7 +7,8 @@ from dataclasses import asdict, is_dataclass
 from datetime import date, datetime
 from typing import Any
 
-from evigraph.types import Answer, Chunk, Citation, Entity, Relationship
+from evigraph.plans import as_data
+from evigraph.types import Answer, Chunk, Citation, Connections, Entity, Evidence, Path, Relationship
 
 
 def answer_to_wire(answer: Answer) -> dict[str, Any]:
@@ -29,7 +30,9 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
         "chunks": [_chunk(chunk) for chunk in evidence.chunks],
         "entities": [_entity(entity) for entity in evidence.entities],
         "relationships": [_relationship(item) for item in evidence.relationships],
-        "evidence": None,
+        "evidence": _connections(evidence.connections),
+        "paths": [_path(path) for path in evidence.paths],
+        "plan": _plan(evidence),
         "communities": [],
         "degraded": bool(answer.degraded),
         "method_details": {
@@ -129,6 +132,53 @@ def _entity(entity: Entity) -> dict[str, Any]:
     }
 
 
+def _connections(found: Connections | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "directRelationships": [_relationship(item) for item in found.direct],
+        "extendedRelationships": [_relationship(item) for item in found.extended],
+        "totalRelationships": found.total,
+    }
+
+
+def _plan(evidence: Evidence) -> dict[str, Any] | None:
+    """A plan as it would be given, and each step with its bindings, their assertions and its time."""
+    found = evidence.plan
+    if found is None:
+        return None
+    return {
+        "plan": None if found.plan is None else as_data(found.plan),
+        "steps": [
+            {
+                "id": step.id,
+                "op": step.op,
+                "in": step.bindings_in,
+                "out": len(step.bindings),
+                "rows": step.rows,
+                "truncated": step.truncated,
+                "step_ms": evidence.stats.get(f"plan.{step.id}_ms"),
+                "bindings": plain(step.bindings),
+                "relationships": [_relationship(item) for item in step.relationships],
+            }
+            for step in found.steps
+        ],
+        "failed_step": found.failed_step,
+        "reason": found.reason,
+        "alternatives": list(found.alternatives),
+        "proposed_by": found.proposed_by,
+    }
+
+
+def _path(path: Path) -> dict[str, Any]:
+    return {
+        "entities": list(path.entities),
+        "names": list(path.names),
+        "relationships": [_relationship(item) for item in path.relationships],
+        "score": path.score,
+    }
+
+
 def _relationship(item: Relationship) -> dict[str, Any]:
     return {
         "id": item.id,
@@ -148,4 +198,5 @@ def _relationship(item: Relationship) -> dict[str, Any]:
         "end": item.end,
         "confidence": item.confidence,
         "extractor": item.extractor,
+        "verified": item.verified,
     }

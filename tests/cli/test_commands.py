@@ -175,7 +175,7 @@ def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch:
         '{"id": "q2", "question": "Which bank?", "gold": [], "type": "absent"}\n'
     )
     quick = lambda settings: __import__("evigraph.testing.models", fromlist=["x"]).HashEmbedder()  # noqa: E731
-    monkeypatch.setattr("evigraph.engine.make_embedder", quick)
+    monkeypatch.setattr("evigraph.wiring.make_embedder", quick)
     done = invoke("eval", "labelled", "--mode", "naive", "--mode", "bm25", "--output", "cases.jsonl")
     assert done.code == 0, done.err
     assert "recall@5" in done.out and "bm25" in done.out

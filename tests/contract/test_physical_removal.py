@@ -11,7 +11,9 @@ from evigraph.errors import StoreError
 from evigraph.ingest.prune import prune
 from evigraph.store import open_store
 from evigraph.store.migrations import REVISION_TABLES
-from evigraph.testing.store_contract.material import Shelf
+from evigraph.testing.store_contract.base import seen
+from evigraph.testing.store_contract.identity import put_named
+from evigraph.testing.store_contract.material import Shelf, doc
 
 from .physical import files_with, inactive_parts, marker, places, write_history
 
@@ -54,6 +56,38 @@ def test_pruned_text_is_in_no_table_and_no_file(tmp_path: Path) -> None:
         store.close()
     for word in (replaced, deleted, abandoned):
         assert list(files_with(folder, word)) == []
+    shutil.rmtree(folder)
+
+
+def test_pruned_names_are_in_no_merge_and_in_no_form(tmp_path: Path) -> None:
+    """A merge names entities, and its reason may: when the last passage that mentions one is gone, so are they."""
+    folder = tmp_path / "store"
+    gone, kept = marker(), marker()
+    store = open_store(str(folder))
+    try:
+        shelf = Shelf(store, "w")
+        shelf.fill(doc("kept", f"{kept} supplies Acme"), doc("gone", f"{gone} supplies Acme"))
+        put_named(shelf, "trader", f"{gone} Trading Company", "ORGANIZATION")
+        ids = [f"organization:{name.lower()}" for name in (gone, kept, "acme")]
+        store.merge("w", ids, canonical=ids[0], reason=f"{gone} is {kept}")
+        undone = store.merge("w", [ids[0], f"{ids[0]} trading company"], reason=f"{gone} trades")
+        store.unmerge("w", undone.merge_id)
+        assert {("changes", "detail"), ("name_forms", "key"), ("name_forms", "entity_id")} < set(places(store, gone))
+        shelf.delete("gone")
+        shelf.delete("trader")
+        before = seen(shelf)
+        prune(store, "w")
+        assert places(store, gone) == []
+        assert inactive_parts(store) == 0
+        assert list(files_with(folder, gone)) == []
+        assert gone.lower() not in repr(store._states), "nor in what is kept in memory"
+        assert seen(shelf) == before
+        [merge] = store.merges("w")
+        assert set(merge.entities) == set(ids[1:])
+        assert list(files_with(folder, kept))
+    finally:
+        store.close()
+    assert list(files_with(folder, gone)) == []
     shutil.rmtree(folder)
 
 

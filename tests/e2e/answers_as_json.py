@@ -21,6 +21,21 @@ QUESTIONS = (
 )
 
 
+FIRM = "organization:corrick and vane engineering"
+ASKED_WITH: dict[Mode, dict[str, Any]] = {
+    Mode.TRAVERSE: {"seeds": [FIRM]},
+    Mode.PLAN: {
+        "plan": {
+            "steps": [
+                {"op": "match", "id": "firm", "entity": FIRM},
+                {"op": "hop", "id": "near", "source": "firm", "predicates": ["CO_OCCURS"], "direction": "both"},
+            ]
+        }
+    },
+}
+"""What modes need that do not go by the question alone."""
+
+
 def without_timings(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: without_timings(item) for name, item in value.items() if not name.endswith("_ms")}
@@ -36,7 +51,7 @@ def main(store: str, threads: int, files: list[str]) -> None:
             for mode in Mode:
                 if mode is not Mode.BYPASS:
                     for options in ({"context_only": True}, {}):
-                        answer = graph.ask(question, mode=mode, **options)
+                        answer = graph.ask(question, mode=mode, **options, **ASKED_WITH.get(mode, {}))
                         sys.stdout.write(json.dumps(without_timings(answer_to_wire(answer)), sort_keys=True) + "\n")
 
 

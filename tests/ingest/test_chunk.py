@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from evigraph.errors import InvalidValue
 from evigraph.ingest.chunk import chunk
-from evigraph.types import Passage, Segment, SourceDocument
+from evigraph.ingest.sources import Segment, SourceDocument
+from evigraph.types import Passage
 
 Counter = Callable[[str], int]
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from evigraph.errors import InvalidValue
 from evigraph.ingest.metadata import parse_date
 from evigraph.ingest.read import document_id_of, read, readable_name
+from evigraph.ingest.sources import SourceDocument
 from evigraph.reports import FileError
-from evigraph.types import SourceDocument
 
 
 def run(*inputs: Any, metadata: dict[str, str] | None = None, limit: int = 10**9, workspace: str = "w") -> list[Any]:

@@ -16,7 +16,7 @@ from evigraph.query.request import LIMITS
 from evigraph.types import Evidence, Mode
 from small import OneStore, item
 
-MODES = [mode.value for mode in Mode if mode is not Mode.BYPASS]
+MODES = [mode.value for mode in Mode if mode not in (Mode.BYPASS, Mode.PLAN)]
 EVERYTHING = {name: high for name, (_, high) in LIMITS.items() if name.startswith("max_")}
 
 _NAMES = ["Hana Sefu", "Corrick Vane", "Tarn", "Lowani", "Ulwe", "Émile Zöllner"]

@@ -14,7 +14,7 @@ from evigraph.testing.models import ScriptedChat
 from evigraph.types import CO_OCCURS, Chunk, Evidence, Mode
 from small import PUMPS, OneStore, item
 
-MODES = [mode for mode in Mode if mode is not Mode.BYPASS]
+MODES = [mode for mode in Mode if mode not in (Mode.BYPASS, Mode.PLAN)]
 QUESTION = "Who delivered pumps to Tarn?"
 NAMES = ["Hana Sefu", "Joseph Amarra", "Corrick Vane", "Marit Olsen", "Pieter Banda"]
 PLACES = ["Tarn", "Lowani", "Dembure", "Ulwe"]
@@ -77,7 +77,7 @@ def rrf_term(weight: float, rank: int | None) -> float:
 @pytest.mark.parametrize("question", [QUESTION, "Which wells were inspected?", "hana sefu in lowani"])
 def test_an_arm_ranks_from_one_without_gaps_or_is_silent(notes: Evigraph, mode: str, question: str) -> None:
     found = whole(notes, mode, question=question)
-    assert found.chunks
+    assert found.chunks or (mode is Mode.TRAVERSE and not found.stats["anchors"])
     for arm in ("vector", "bm25", "graph"):
         ranked = sorted((chunk for chunk in found.chunks if rank_of(chunk, arm)), key=lambda c: rank_of(c, arm) or 0)
         assert [rank_of(chunk, arm) for chunk in ranked] == list(range(1, len(ranked) + 1))

@@ -55,7 +55,7 @@ def test_the_defaults_are_those_of_the_request() -> None:
 
 def test_every_field_of_a_request_can_be_given() -> None:
     given = {
-        "mode": "LOCAL",
+        "mode": "PLAN",
         "method": "Standard",
         "max_chunks": 3,
         "max_entities": 0,
@@ -64,6 +64,10 @@ def test_every_field_of_a_request_can_be_given() -> None:
         "graph_depth": 0,
         "per_node_limit": 5,
         "predicates": ["DELIVERED"],
+        "direction": "out",
+        "seeds": ["person:ada"],
+        "limit": 3,
+        "plan": {"steps": [{"id": "a", "op": "match", "entity": "Ada"}]},
         "min_score": -0.5,
         "include_sources": False,
         "fusion": "rrf",

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from evigraph.errors import InvalidItem
-from evigraph.server.upload import _bare_name, _relative_name
+from evigraph.server.upload import _relative_name, bare_name
 
 from .serving import problem_of
 
@@ -140,10 +140,10 @@ def test_a_source_that_is_no_relative_name_is_refused(client: httpx2.Client, sou
 
 
 def test_names() -> None:
-    assert _bare_name("C:\\Users\\x\\report.pdf") == "report.pdf"
+    assert bare_name("C:\\Users\\x\\report.pdf") == "report.pdf"
     assert _relative_name("2014/north/ä b.md") == ("2014", "north", "ä b.md")
     with pytest.raises(InvalidItem):
-        _bare_name("folder/")
+        bare_name("folder/")
 
 
 def test_nothing_is_left_in_the_temporary_folder(client: httpx2.Client) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evigraph.reports import Progress
+
+if TYPE_CHECKING:
+    from evigraph.cli.graph import GraphBackend
 
 Json = dict[str, Any]
 
@@ -23,7 +26,26 @@ class Backend(Protocol):
         progress: Callable[[Progress], None] | None = None,
     ) -> Json: ...
 
+    def estimate(self, paths: Sequence[str], *, root: str | None = None, metadata: Mapping[str, str]) -> Json: ...
+
+    def import_graph(
+        self,
+        path: str,
+        *,
+        format: str | None,
+        metadata: Mapping[str, str],
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Json: ...
+
+    def export(self, format: str, filters: Mapping[str, Any]) -> Iterator[str]: ...
+
     def ask(self, question: str, options: Mapping[str, Any]) -> Json: ...
+
+    def plan(self, plan: Json | str, options: Mapping[str, Any]) -> Json: ...
+
+    def schema(self, *, as_of: str | None = None) -> Json: ...
+
+    def set_schema(self, schema: Json | None) -> Json: ...
 
     def documents(self, *, as_of: str | None = None) -> list[Json]: ...
 
@@ -42,5 +64,8 @@ class Backend(Protocol):
     def jobs(self) -> list[Json]: ...
 
     def capabilities(self) -> Json: ...
+
+    @property
+    def graph(self) -> GraphBackend: ...
 
     def close(self) -> None: ...

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evigraph.cli.backend import Json
+from evigraph.cli.graph import LocalGraph
 from evigraph.cli.values import generation_or_time
 from evigraph.engine import Evigraph
 from evigraph.query.request import parse
@@ -31,8 +32,36 @@ class LocalEngine:
         report = self.engine.index(paths, root=root, metadata=metadata, sync=sync, progress=progress)
         return {**plain(report), "degraded": []}
 
+    def estimate(self, paths: Sequence[str], *, root: str | None = None, metadata: Mapping[str, str]) -> Json:
+        found: Json = plain(self.engine.estimate(paths, root=root, metadata=metadata))
+        return found
+
+    def import_graph(
+        self,
+        path: str,
+        *,
+        format: str | None,
+        metadata: Mapping[str, str],
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Json:
+        report: Json = plain(self.engine.import_graph(path, format=format, metadata=metadata, progress=progress))
+        return report
+
+    def export(self, format: str, filters: Mapping[str, Any]) -> Iterator[str]:
+        return self.engine.export(format, **filters)
+
     def ask(self, question: str, options: Mapping[str, Any]) -> Json:
         return answer_to_wire(self.engine.ask(question, **options))
+
+    def plan(self, plan: Json | str, options: Mapping[str, Any]) -> Json:
+        return answer_to_wire(self.engine.plan(plan, **options))
+
+    def schema(self, *, as_of: str | None = None) -> Json:
+        found: Json = plain(self.engine.schema(as_of=_moment(as_of)))
+        return found
+
+    def set_schema(self, schema: Json | None) -> Json:
+        return {"generation": self.engine.set_schema(schema)}
 
     def documents(self, *, as_of: str | None = None) -> list[Json]:
         found: list[Json] = plain(self.engine.documents(as_of=_moment(as_of)))
@@ -66,6 +95,10 @@ class LocalEngine:
     def capabilities(self) -> Json:
         found: Json = plain(self.engine.capabilities())
         return found
+
+    @property
+    def graph(self) -> LocalGraph:
+        return LocalGraph(self.engine)
 
     def close(self) -> None:
         self.engine.close()

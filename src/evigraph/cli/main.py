@@ -10,7 +10,20 @@ from typing import NoReturn
 import typer
 
 from evigraph.cli import render
-from evigraph.cli.commands import ask, demo, documents, evaluate, index, maintenance, serve
+from evigraph.cli.commands import (
+    ask,
+    demo,
+    documents,
+    evaluate,
+    export,
+    graph,
+    imports,
+    index,
+    maintenance,
+    plan,
+    schema,
+    serve,
+)
 from evigraph.cli.session import remember, wants_json
 from evigraph.errors import EvigraphError
 
@@ -22,10 +35,10 @@ app = typer.Typer(
     help="Index documents into an evidence graph and answer questions from it with checked citations.\n\n"
     "Settings come from options, EVIGRAPH_* variables and evigraph.toml, in this order. While a server "
     "holds the store, the commands go through it.\n\n"
-    "Exit codes: 0 done or answered, 1 error, 2 wrong usage, 3 `ask` abstained.",
+    "Exit codes: 0 done or answered, 1 error, 2 wrong usage, 3 `ask` or `plan` abstained.",
 )
 app.callback()(remember)
-for group in (index, ask, documents, maintenance, serve, demo, evaluate):
+for group in (index, ask, plan, documents, graph, imports, export, schema, maintenance, serve, demo, evaluate):
     group.install(app)
 
 

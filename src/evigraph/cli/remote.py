@@ -14,6 +14,8 @@ import httpx2
 
 from evigraph import errors
 from evigraph.cli.backend import Json
+from evigraph.cli.exchange import receive_graph, send_graph
+from evigraph.cli.graph import RemoteGraph
 from evigraph.ingest.discover import SIDECAR_SUFFIX, FoundFile, discover
 from evigraph.reports import FileError, Progress
 from evigraph.workspaces import check_workspace
@@ -60,6 +62,7 @@ class RemoteEngine:
             "seconds": 0.0,
             "warnings": [],
             "job_id": "",
+            "extraction": None,
             "degraded": [],
         }
         sent = 0
@@ -78,8 +81,45 @@ class RemoteEngine:
                 )
         return {**total, "seconds": monotonic() - started}
 
+    def estimate(self, paths: Sequence[str], *, root: str | None = None, metadata: Mapping[str, str]) -> Json:
+        """Refused: the server does not see these files before they are indexed."""
+        raise errors.NotSupported(
+            f"--estimate needs the store itself, which the server at {self.url} holds",
+            hint="stop the server and run the command again",
+        )
+
+    def import_graph(
+        self,
+        path: str,
+        *,
+        format: str | None,
+        metadata: Mapping[str, str],
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Json:
+        """Upload what an import would read; the server bounds each file."""
+        try:
+            return send_graph(self._json, path, format=format, metadata=metadata)
+        except _NothingIndexed as error:
+            return error.report
+
+    def export(self, format: str, filters: Mapping[str, Any]) -> Iterator[str]:
+        """The pieces of an export as they arrive."""
+        return receive_graph(self._client, self._headers, format, filters, fail=_error)
+
     def ask(self, question: str, options: Mapping[str, Any]) -> Json:
         return self._json("POST", "/api/v1/query", json={"query": question, **options})
+
+    def plan(self, plan: Json | str, options: Mapping[str, Any]) -> Json:
+        given = {"query": plan} if isinstance(plan, str) else {"plan": plan}
+        return self._json("POST", "/api/v1/plan", json={**options, **given})
+
+    def schema(self, *, as_of: str | None = None) -> Json:
+        return self._json("GET", "/api/v1/schema", params=_given(as_of=as_of))
+
+    def set_schema(self, schema: Json | None) -> Json:
+        if schema is None:
+            return self._json("DELETE", "/api/v1/schema")
+        return self._json("PUT", "/api/v1/schema", json=schema)
 
     def documents(self, *, as_of: str | None = None) -> list[Json]:
         return self._list("/api/v1/documents", "documents", as_of)
@@ -108,6 +148,10 @@ class RemoteEngine:
 
     def capabilities(self) -> Json:
         return self._json("GET", "/api/v1/capabilities")
+
+    @property
+    def graph(self) -> RemoteGraph:
+        return RemoteGraph(self._json)
 
     def close(self) -> None:
         self._client.close()
@@ -158,6 +202,7 @@ class RemoteEngine:
             total[name] += report[name]
         total["generation"] = max(total["generation"], report["generation"])
         total["job_id"] = report["job_id"]
+        total["extraction"] = _together(total["extraction"], report["extraction"])
 
     def _send(self, batch: Sequence[FoundFile], metadata: Mapping[str, str]) -> Json:
         import json
@@ -170,6 +215,24 @@ class RemoteEngine:
                 sources.append(source)
             fields = {"sources": json.dumps(sources), "metadata": json.dumps(dict(metadata))}
             return self._json("POST", "/api/v1/documents/upload", files=files, data=fields)
+
+
+def _together(first: Json | None, second: Json | None) -> Json | None:
+    """The account of two requests as one: what is counted is added, by reason where there are reasons."""
+    if first is None or second is None:
+        return second if first is None else first
+    return {
+        **second,
+        **{name: first[name] + second[name] for name in second if type(second[name]) is int and name != "budget"},
+        **{
+            name: {
+                reason: first[name].get(reason, 0) + second[name].get(reason, 0)
+                for reason in first[name] | second[name]
+            }
+            for name in ("dropped", "notes")
+        },
+        "stopped_at": first["stopped_at"] or second["stopped_at"],
+    }
 
 
 class _NothingIndexed(errors.InputError):
@@ -220,7 +283,7 @@ def _error(body: Json) -> errors.EvigraphError:
     """The error a problem stands for; codes of the HTTP layer itself become the base class."""
     message, hint = str(body.get("detail", "")), str(body.get("hint", ""))
     code = str(body.get("code", ""))
-    if code == "nothing_indexed" and isinstance(body.get("report"), dict):
+    if code in ("nothing_indexed", "nothing_imported") and isinstance(body.get("report"), dict):
         return _NothingIndexed(message, hint=hint, report=body["report"])
     kind = _by_code(errors.EvigraphError).get(code, errors.EvigraphError)
     error = kind.__new__(kind)

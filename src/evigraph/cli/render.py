@@ -130,6 +130,8 @@ def report(wire: Mapping[str, Any]) -> None:
         f"{done}, {len(wire['errors'])} failed; {passages_made} passages in {wire['seconds']:.1f} s; "
         f"generation {wire['generation']}"
     )
+    if wire["extraction"]:
+        extraction(wire["extraction"])
     for warning in (*wire["warnings"], *wire["degraded"]):
         say(f"warning: {warning}")
     warned = [(d["source"], w) for d in wire["documents"] for w in d["warnings"]]
@@ -140,6 +142,33 @@ def report(wire: Mapping[str, Any]) -> None:
             ("failed", "code", "cause", "remedy"),
             ((e["source"], e["code"], e["message"], e["hint"]) for e in wire["errors"]),
         )
+
+
+def extraction(wire: Mapping[str, Any]) -> None:
+    """What extraction by the chat model cost, in one line, and what it left out."""
+    said = (
+        f"extraction by {wire['model']}: {wire['calls']} calls ({wire['cached']} more answered from the cache, "
+        f"{wire['failed']} failed, {wire['unusable']} unusable), {wire['prompt_tokens']} + {wire['completion_tokens']} "
+        f"tokens, {wire['entities']} entities, {wire['assertions']} assertions ({wire['unverified']} unverified)"
+    )
+    say(said if wire["budget"] is None else f"{said}; budget {wire['budget']}")
+    if wire["dropped"]:
+        say("left out: " + ", ".join(f"{count} {reason}" for reason, count in wire["dropped"].items()))
+    if wire["stopped_at"]:
+        say(f"warning: the token budget ended extraction before {wire['stopped_at']}")
+
+
+def estimated(wire: Mapping[str, Any]) -> None:
+    """What `index` would ask of the chat model."""
+    say(f"{wire['documents']} documents, {wire['unchanged']} unchanged; {wire['passages']} passages to extract")
+    say(
+        f"{wire['extractor']}: {wire['calls']} calls expected ({wire['cached']} answered from the cache), "
+        f"{wire['prompt_tokens']} prompt and {wire['completion_tokens']} completion tokens"
+    )
+    if wire["over_budget"]:
+        say(f"warning: that is more than the budget of {wire['budget']} tokens allows")
+    for error in wire["errors"]:
+        say(f"failed: {error['source']}: {error['message']}")
 
 
 def tree(value: Any, indent: int = 0) -> None:

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from evigraph.ingest.sources import SourceDocument
 from evigraph.text.markdown import MAX_LEAD, Kind, blocks, lines
 from evigraph.text.sentences import Unit, units
-from evigraph.types import SourceDocument
 
 CHARS_PER_TOKEN = 20
 """A passage holds no more code points for each token; running text has about four."""

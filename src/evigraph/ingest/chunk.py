@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from evigraph.errors import InvalidValue
 from evigraph.ingest.atoms import Atom, Heading, TokenCounter, atoms, divide
+from evigraph.ingest.sources import SourceDocument
 from evigraph.text.markdown import Kind
-from evigraph.types import Passage, SourceDocument
+from evigraph.types import Passage
 
 TINY_TOKENS = 40
 """A section of fewer tokens may share a passage with the sections that follow it."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evigraph.models.ports import Embedder
 from evigraph.store.rows import FactVector
 from evigraph.store.staging import identify
-from evigraph.types import CO_OCCURS, Assertion, Extraction
+from evigraph.types import CO_OCCURS, RELATED_TO, Assertion, Extraction
 
 REMEMBERED = 20_000
 """Fact texts whose vectors one run keeps: names recur from document to document."""
@@ -54,7 +54,8 @@ class FactEmbedder:
 
 
 def entity_texts(extraction: Extraction) -> dict[str, str]:
-    """`Name: description` per entity; the description is what the first stated assertion with it as subject says."""
+    """`Name: description` per entity. Where the extraction gives none, the description is what the first stated
+    assertion with it as subject says."""
     names: dict[str, str] = {}
     for mention in extraction.mentions:
         names.setdefault(mention.entity_id, mention.name)
@@ -62,6 +63,7 @@ def entity_texts(extraction: Extraction) -> dict[str, str]:
     for assertion in extraction.assertions:
         if assertion.predicate != CO_OCCURS:
             described.setdefault(assertion.subject_id, assertion_text(assertion)[:DESCRIPTION_CHARS])
+    described.update(extraction.descriptions)
     return {
         entity_id: f"{name}: {described[entity_id]}" if entity_id in described else name
         for entity_id, name in names.items()
@@ -70,5 +72,7 @@ def entity_texts(extraction: Extraction) -> dict[str, str]:
 
 def assertion_text(assertion: Assertion) -> str:
     """An assertion as a plain sentence."""
+    if assertion.predicate == RELATED_TO and assertion.description:
+        return assertion.description
     predicate = assertion.predicate.replace("_", " ").lower()
     return f"{assertion.subject_name} {predicate} {assertion.object_name}"

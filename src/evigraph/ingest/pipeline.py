@@ -11,19 +11,21 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.errors import EmbedderMismatch, EmptyDocument, InvalidItem, ReadError
+from evigraph.errors import EmbedderMismatch, EmptyDocument, EvigraphError, InvalidItem, ReadError, TokenBudgetReached
 from evigraph.ingest.chunk import CHUNKER, chunk
 from evigraph.ingest.discover import discover
 from evigraph.ingest.embed import FactEmbedder
+from evigraph.ingest.extraction import RunExtractor
 from evigraph.ingest.extractors import Extractor
 from evigraph.ingest.jobs import recorded
 from evigraph.ingest.read import read
+from evigraph.ingest.sources import SourceDocument
 from evigraph.ingest.sync import Mirror, is_gone, mirrors
 from evigraph.models.ports import Embedder
 from evigraph.reports import FileError, IndexedDocument, IndexReport, Progress
@@ -32,7 +34,7 @@ from evigraph.store.keys import revision_key
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages
 from evigraph.text.analysis import analyse, analyser_name
 from evigraph.text.language import detect_language
-from evigraph.types import Passage, SourceDocument
+from evigraph.types import Passage
 
 LOOKAHEAD = 32
 """Documents whose stored state is asked for in one statement."""
@@ -64,7 +66,7 @@ class Indexer:
         self.store = store
         self.workspace = workspace
         self.embedder = embedder
-        self.make_extractor = extractor
+        self.extractor = RunExtractor(extractor, store, workspace)
         self.settings = settings
         self.facts = FactEmbedder(embedder)
         self.documents: list[IndexedDocument] = []
@@ -82,35 +84,57 @@ class Indexer:
         _check_inputs(inputs)
         mirrored = mirrors(inputs, options.root, options.origin) if options.sync else []
         self.origin = options.origin
-        started = time.monotonic()
         self.report = _reporter(self, progress, inputs, options.root)
-        with (
-            self.store.maintenance(),
-            recorded(self.store, self.workspace, "index", {"inputs": len(inputs)}) as record,
-        ):
-            self._claim_embedder()
-            self.fingerprint = f"{CHUNKER}|{analyser_name('en')}|{self.make_extractor().name}"
-            found = read(
+
+        def found() -> Iterator[SourceDocument | FileError]:
+            _ = self.extractor.name  # where it cannot be made, that is said before anything is read
+            return read(
                 inputs,
                 workspace=self.workspace,
                 root=options.root,
                 max_file_bytes=self.settings.max_file_bytes,
                 metadata=options.metadata,
             )
-            for batch in _batched(found, LOOKAHEAD):
+
+        return self._run("index", {"inputs": len(inputs)}, found, mirrored)
+
+    def run_given(
+        self,
+        documents: Iterable[SourceDocument],
+        detail: Mapping[str, Any],
+        progress: Callable[[Progress], None] | None,
+    ) -> IndexReport:
+        """Index documents that were read elsewhere, such as those of an import; they go the same way as files."""
+        self.origin = None
+        self.report = _reporter(self, progress, (), None)
+        return self._run("import", detail, lambda: documents, ())
+
+    def _run(
+        self,
+        kind: str,
+        detail: Mapping[str, Any],
+        found: Callable[[], Iterable[SourceDocument | FileError]],
+        mirrored: Sequence[Mirror],
+    ) -> IndexReport:
+        started = time.monotonic()
+        with self.store.maintenance(), recorded(self.store, self.workspace, kind, detail) as record:
+            self._claim_embedder()
+            for batch in batched(found(), LOOKAHEAD):
                 before = self.passages
                 self._index_batch(batch)
                 record.note(**self._totals())
                 if self.passages > before:
                     record.save()
             self._delete_gone(mirrored)
-            record.note(**self._totals())
+            account = self.extractor.account
+            record.note(**self._totals(), **({} if account is None else {"extraction": asdict(account)}))
             return IndexReport(
                 documents=tuple(self.documents),
                 errors=tuple(self.errors),
                 generation=self.store.generation(self.workspace),
                 seconds=time.monotonic() - started,
                 job_id=record.job_id,
+                extraction=account,
             )
 
     # ---------------------------------------------------------------- a batch of documents
@@ -139,10 +163,13 @@ class Indexer:
         for document_id, document in changed.items():
             before = known.get(document_id)
             replaced = before is not None and not before.deleted
+            if self.extractor.stopped is not None and document.given is None:
+                self._fail(document, self.extractor.stopped)
+                continue
             try:
                 prepared = self._index_document(document, revisions[document_id], replaced)
                 self.finished.append(prepared)
-            except (ReadError, OSError) as error:
+            except (ReadError, OSError, TokenBudgetReached) as error:
                 self._fail(document, error)
             self.report(document.source)
         self._flush()
@@ -189,20 +216,26 @@ class Indexer:
         if first is None:
             return
         tally.language = detect_language(f"{document.title}\n{first.text[:4000]}")
-        for parts in _batched(document.segments(), 8):
+        for parts in batched(document.segments(), 8):
             self.store.stage_text(self.workspace, [(key, part.start, part.text) for part in parts])
-        passages = chunk(
-            document,
-            revision=revision,
-            language=tally.language,
-            max_tokens=self.embedder.max_tokens,
-            count_tokens=self.embedder.count_tokens,
-        )
-        for window in _batched(passages, WINDOW):
+        for window in batched(self._passages(document, revision, tally.language), WINDOW):
             yield self._prepare_window(document, window, tally)
 
+    def _passages(self, document: SourceDocument, revision: int, language: str) -> Iterator[Passage]:
+        limits: Any = {"max_tokens": self.embedder.max_tokens, "count_tokens": self.embedder.count_tokens}
+
+        def chunked() -> Iterator[Passage]:
+            return chunk(document, revision=revision, language=language, **limits)
+
+        if document.given is None:
+            return chunked()
+        return document.given.passages(
+            document.document_id, revision=revision, language=language, chunked=chunked, **limits
+        )
+
     def _prepare_window(self, document: SourceDocument, window: Sequence[Passage], tally: _Tally) -> StagedPassages:
-        extraction = self.make_extractor().extract(window, title=document.title, language=tally.language)
+        extractor = document.given or self.extractor
+        extraction = extractor.extract(window, title=document.title, language=tally.language)
         vectors = self.embedder.embed([passage.searchable_text for passage in window])
         terms = [Counter(analyse(passage.searchable_text, tally.language)) for passage in window]
         facts = self.facts.embed(document.document_id, extraction, embedded=tally.entities)
@@ -218,7 +251,9 @@ class Indexer:
 
     def _payload_hash(self, document: SourceDocument) -> str:
         """Changes with text, title, date, metadata, source, and with the rules that turn text into rows."""
-        shown = f"{document.content_hash}|{document.source}|{self.fingerprint}"
+        extractor = document.given or self.extractor
+        rules = f"{CHUNKER}|{analyser_name('en')}|{extractor.name}"
+        shown = f"{document.content_hash}|{document.source}|{rules}"
         return hashlib.sha256(shown.encode()).hexdigest()
 
     def _publication(self, document: SourceDocument, revision: int, tally: _Tally) -> Publication:
@@ -232,7 +267,8 @@ class Indexer:
             metadata=document.metadata,
             media_type=document.media_type,
             language=tally.language,
-            content_hash=self._payload_hash(document),
+            # Where calls to a model failed, the next run finds the document changed, and asks for what is missing.
+            content_hash=self._payload_hash(document) + ("-incomplete" if tally.incomplete else ""),
             passages=tally.passages,
             terms=tally.terms,
         )
@@ -286,7 +322,7 @@ class Indexer:
             )
         )
 
-    def _fail(self, document: SourceDocument, error: ReadError | OSError) -> None:
+    def _fail(self, document: SourceDocument, error: EvigraphError | OSError) -> None:
         if isinstance(error, OSError):
             error = ReadError(
                 f"{document.source} cannot be read: {error.strerror}", hint="check the file and its rights"
@@ -310,6 +346,7 @@ class _Tally:
         self.passages = 0
         self.terms = 0
         self.assertions = 0
+        self.incomplete = False
         self.entities: set[str] = set()
         self.warnings: set[str] = set()
 
@@ -319,6 +356,7 @@ class _Tally:
         self.assertions += len(extraction.assertions)
         self.entities |= {mention.entity_id for mention in extraction.mentions}
         self.warnings |= set(extraction.warnings)
+        self.incomplete = self.incomplete or extraction.incomplete
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
@@ -355,7 +393,7 @@ def _reporter(
     return report
 
 
-def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -7,14 +7,14 @@ import time
 from evigraph.ingest.jobs import recorded
 from evigraph.reports import PruneReport
 from evigraph.store import Store
-from evigraph.store.retention import remove_revisions, superseded
+from evigraph.store.retention import remove_names, remove_revisions, superseded
 
 
 def prune(store: Store, workspace: str) -> PruneReport:
     """Remove superseded, deleted and abandoned revisions of a workspace, and wait until their text is gone.
 
     First the horizon is published (from then on `as_of` before it is refused), then running queries that read an older
-    generation are waited for, then rows are removed.
+    generation are waited for, then rows are removed, and last the names that only they held from the recorded merges.
     """
     started = time.monotonic()
     with store.maintenance(), recorded(store, workspace, "prune", {}) as record:
@@ -24,6 +24,7 @@ def prune(store: Store, workspace: str) -> PruneReport:
         record.note(revisions=len(doomed), horizon=horizon)
         store.wait_for_pins(workspace, horizon)
         remove_revisions(store, workspace, doomed)
+        remove_names(store, workspace, horizon)
     return PruneReport(
         documents=len({document_id for document_id, _ in doomed}),
         revisions=len(doomed),

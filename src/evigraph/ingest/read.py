@@ -30,8 +30,8 @@ from evigraph.ingest.readers.base import (
     has_word,
     in_memory,
 )
+from evigraph.ingest.sources import SourceDocument
 from evigraph.reports import FileError
-from evigraph.types import SourceDocument
 
 Item = Mapping[str, Any]
 

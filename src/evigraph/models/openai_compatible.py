@@ -81,6 +81,10 @@ class OpenAIChat:
     def __repr__(self) -> str:
         return f"OpenAIChat({self._server.shown_url!r}, {self.name!r})"
 
+    def bounded(self, max_tokens: int) -> OpenAIChat:
+        """The same model over the same connection, with replies of at most `max_tokens`."""
+        return OpenAIChat(self._server.url, self.name, max_tokens=max_tokens, server=self._server)
+
     def complete(self, messages: Sequence[Message], *, model: str | None = None) -> ChatReply:
         """The reply to `messages` by `model`, else by the model this adapter was made with."""
         chosen = model or self.name

@@ -33,7 +33,8 @@ def assemble(run: Run) -> None:
         record.items_out = len(run.chunks)
         run.ledger.count("chunks_found", len(found.passages))
         run.ledger.count("entities_found", len(found.entities))
-        run.ledger.count("relationships_found", len(found.relationships))
+        total = found.relationships_found
+        run.ledger.count("relationships_found", len(found.relationships) if total is None else total)
 
 
 def fit_budget(run: Run) -> None:

@@ -17,6 +17,9 @@ _MODES: dict[Mode, str] = {
     Mode.HYBRID: "local, global and naive, merged round-robin",
     Mode.MIX: "dense, BM25 and graph arms behind a gate; weights switch to reciprocal rank fusion",
     Mode.BYPASS: "the chat model alone",
+    Mode.PLAN: "assertions that the steps of a typed plan rest on; the plan is given, or proposed by the chat model",
+    Mode.ENTITY_CONNECTIONS: "BM25 and dense passages, the entities in them, all relationships of those",
+    Mode.TRAVERSE: "paths from seeds along allowed predicates, and the passages that make their hops",
     Mode.KEYWORD_LOOKUP: "BM25 and dense passages, the entities in them, relationships among those",
 }
 
@@ -28,7 +31,7 @@ def capabilities(
     model = embedder()
     return {
         "embedder": {"name": model.name, "dimension": model.dimension, "max_tokens": model.max_tokens},
-        "extractor": {"name": extractor(), "kind": "offline"},
+        "extractor": {"name": extractor(), "kind": settings.extractor},
         "chat": {"available": chat is not None, "model": None if chat is None else chat.name},
         "rerank": {"available": False, "backend": None},
         "answers": "model" if chat is not None else "extractive",

@@ -5,15 +5,23 @@ from __future__ import annotations
 from evigraph.query.run import Run
 from evigraph.types import Mode
 
+_WALKING = (Mode.LOCAL, Mode.HYBRID, Mode.TRAVERSE, Mode.ENTITY_CONNECTIONS)
+"""Modes that follow assertions from entity to entity."""
+
 
 def _report_ignored(run: Run) -> None:
     """Say which options have no meaning under the mode."""
     request = run.request
-    follows = request.mode in (Mode.LOCAL, Mode.GLOBAL, Mode.HYBRID) or request.mix_weights is not None
-    if request.predicates is not None and not follows:
-        run.ledger.degrade(f"predicates: mode `{request.mode.value}` follows no assertions; ignored")
+    mode = request.mode.value
+    walks = request.mode in _WALKING or request.mix_weights is not None
+    if request.predicates is not None and not walks and request.mode is not Mode.GLOBAL:
+        run.ledger.degrade(f"predicates: mode `{mode}` follows no assertions; ignored")
+    if request.direction != "both" and not walks:
+        run.ledger.degrade(f"direction: mode `{mode}` follows no assertions; ignored")
+    if request.seeds is not None and request.mode is not Mode.TRAVERSE:
+        run.ledger.degrade(f"seeds: only `traverse` starts from them; ignored under `{mode}`")
     if request.fusion == "rrf" and request.mode is not Mode.MIX:
-        run.ledger.degrade(f"weights: only `mix` fuses by them; ignored under `{request.mode.value}`")
+        run.ledger.degrade(f"weights: only `mix` fuses by them; ignored under `{mode}`")
 
 
 def enhance(run: Run) -> None:

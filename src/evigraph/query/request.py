@@ -9,6 +9,9 @@ from functools import partial
 from typing import Any
 
 from evigraph.errors import InvalidQuery, InvalidValue, UnknownField, UnknownFilter, UnknownMethod, UnknownMode
+from evigraph.query.checks import check_text
+from evigraph.query.checks import shown as _shown
+from evigraph.query.plan.parse import parse_plan
 from evigraph.types import DocumentFilter, Method, Mode, QueryRequest
 
 LIMITS: Mapping[str, tuple[int, int]] = {
@@ -18,6 +21,7 @@ LIMITS: Mapping[str, tuple[int, int]] = {
     "max_context_tokens": (64, 200_000),
     "graph_depth": (0, 5),
     "per_node_limit": (1, 1_000),
+    "limit": (1, 1_000),
     "rerank_top_k": (1, 200),
 }
 """Inclusive bounds of the integer fields."""
@@ -38,6 +42,9 @@ _FIELDS = (
     *_WEIGHTS,
     "enable_rerank",
     "predicates",
+    "direction",
+    "seeds",
+    "plan",
     "min_score",
     "fusion",
     "params",
@@ -66,31 +73,12 @@ def parse(fields: Mapping[str, Any], *, max_query_chars: int = 8_000) -> QueryRe
         "fusion": _fusion(given),
     }
     given.pop("fusion", None)
+    if "plan" in given and values["mode"] is not Mode.PLAN:
+        raise InvalidValue(f"a plan has no meaning under mode `{values['mode']}`", hint="set mode to plan")
     if "enable_rerank" in given:
         spellings = _flag("enable_rerank", given.pop("enable_rerank")), _flag("rerank", given.get("rerank", False))
         given["rerank"] = any(spellings)
     return QueryRequest(**values, **{name: _PARSERS[name](value) for name, value in given.items()})
-
-
-def check_text(name: str, value: str) -> str:
-    """Refuse NUL and lone surrogates, which no store or model can carry."""
-    if "\x00" in value:
-        raise InvalidQuery(f"{name} holds a NUL character", hint="remove it")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InvalidQuery(
-            f"{name} holds a lone surrogate (half of a UTF-16 pair)", hint="send well-formed Unicode"
-        ) from None
-    return value
-
-
-def _shown(value: Any) -> str:
-    """A value for an error message: short, and never unprintable."""
-    try:
-        return ascii(value)[:40]
-    except ValueError:  # a whole number of thousands of digits
-        return type(value).__name__
 
 
 def _lift_params(given: dict[str, Any]) -> dict[str, Any]:
@@ -183,6 +171,12 @@ def _strings(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple) or len(value) > 10_000:
         raise InvalidValue(f"{name} must be a list of texts, at most 10,000", hint=f"got {_shown(value)}")
     return tuple(_text(name, item) for item in value)
+
+
+def _direction(value: Any) -> str:
+    if value not in ("out", "in", "both"):
+        raise InvalidValue(f"unknown direction {_shown(value)}", hint="valid: out, in, both")
+    return str(value)
 
 
 def _mix_weights(value: Any) -> dict[str, float]:
@@ -280,6 +274,9 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "min_score": partial(_number, "min_score", low=-1.0, high=1.0),
     "mix_weights": _mix_weights,
     "predicates": partial(_strings, "predicates"),
+    "seeds": partial(_strings, "seeds"),
+    "direction": _direction,
+    "plan": parse_plan,
     "document_filter": _document_filter,
     "metadata_filter": _metadata_filter,
     "llm_model": _model,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,16 @@ from evigraph.query.ledger import Ledger
 from evigraph.store import Snapshot
 from evigraph.store.keys import PassageKey
 from evigraph.store.rows import Hit, ScopeCounts
-from evigraph.types import Chunk, Citation, Entity, QueryRequest, Relationship
+from evigraph.types import Chunk, Citation, Connections, Entity, Path, PlanOutcome, QueryRequest, Relationship
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Anchor:
-    """A name in the question that the scope knows: `[start, end)` in the question, `weight` its rarity in 0-1."""
+    """A name in the question that the scope knows: `[start, end)` in the question, `weight` its rarity in 0-1.
+
+    `via` tells how: it is the `name` itself, a `form` of it, or `similar` to it. What may stand for several names makes
+    an anchor of each, at the same place; `keys` then lists them all.
+    """
 
     key: str
     text: str
@@ -29,6 +34,8 @@ class Anchor:
     passages: int
     alias_weight: float
     weight: float
+    via: Literal["name", "form", "similar"] = "name"
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +72,14 @@ class Retrieved:
     passages: tuple[tuple[PassageKey, Signals], ...] = ()
     entities: tuple[tuple[str, float | None], ...] = ()
     relationships: tuple[Relationship, ...] = ()
+    paths: tuple[Path, ...] = ()
+    connections: Connections | None = None
+    plan: PlanOutcome | None = None
     retrieval: str = ""
+    relationships_found: int | None = None
+    """How many there are, where only those that can be shown were fetched."""
+    empty: str | None = None
+    """Why there is nothing, as `stage: reason`, where the mode knows."""
 
 
 @dataclass(kw_only=True)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evigraph.views import AliasProposal, Merge
+
 
 class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -99,6 +101,52 @@ class RelationshipShape(Shape):
     end: int
     confidence: float
     extractor: str
+    verified: bool = Field(description="Whether the claim was found in its passage; else its span is the passage.")
+
+
+class PathShape(Shape):
+    """A walk that meets no entity twice: entities `i` and `i + 1` are joined by relationship `i`."""
+
+    entities: list[str]
+    names: list[str]
+    relationships: list[RelationshipShape]
+    score: float
+
+
+class BindingShape(Shape):
+    """A value of a step: an entity, or a count (for the entity `id`, where grouped)."""
+
+    id: str
+    name: str
+    type: str
+    count: int | None
+    origins: list[str] = Field(description="Bindings of the steps before that led to it.")
+    relationships: list[str] = Field(description="Ids of the assertions it rests on.")
+
+
+class StepShape(Shape):
+    """What one step did: bindings in and out, assertions read, milliseconds."""
+
+    id: str
+    op: str
+    in_: int = Field(alias="in")
+    out: int
+    rows: int
+    truncated: bool
+    step_ms: float | None
+    bindings: list[BindingShape]
+    relationships: list[RelationshipShape]
+
+
+class PlanShape(Shape):
+    """A plan as executed; where it could not go on, the step, the reason, and what would have been valid."""
+
+    plan: dict[str, Any] | None
+    steps: list[StepShape]
+    failed_step: str | None
+    reason: str | None
+    alternatives: list[str]
+    proposed_by: Literal["caller", "model"]
 
 
 class QueryAnswer(BaseModel):
@@ -119,6 +167,8 @@ class QueryAnswer(BaseModel):
     entities: list[EntityShape]
     relationships: list[RelationshipShape]
     evidence: dict[str, Any] | None
+    paths: list[PathShape]
+    plan: PlanShape | None
     communities: list[dict[str, Any]]
     degraded: bool = Field(description="True exactly when `method_details.degraded` is not empty.")
     method_details: dict[str, Any]
@@ -144,6 +194,28 @@ class FileErrorShape(Shape):
     hint: str
 
 
+class ExtractionShape(Shape):
+    """What extraction by the chat model cost. Tokens are those of this run; `dropped` counts records by reason."""
+
+    model: str
+    passages: int
+    calls: int
+    cached: int
+    failed: int
+    retried: int
+    unusable: int
+    unreported: int
+    prompt_tokens: int
+    completion_tokens: int
+    entities: int
+    assertions: int
+    unverified: int
+    dropped: dict[str, int]
+    notes: dict[str, int]
+    budget: int | None
+    stopped_at: str | None = Field(description="Where the token budget ended the run.")
+
+
 class IndexAnswer(Shape):
     """What became of each document."""
 
@@ -153,6 +225,7 @@ class IndexAnswer(Shape):
     seconds: float
     warnings: list[str]
     job_id: str
+    extraction: ExtractionShape | None = Field(description="Null where no chat model extracts.")
     degraded: list[str] = Field(description="What was asked for and not done, and why.")
 
 
@@ -231,3 +304,45 @@ class JobShape(Shape):
 
 class JobsAnswer(Shape):
     jobs: list[JobShape]
+
+
+class MergesAnswer(Shape):
+    merges: list[Merge]
+
+
+class ProposalsAnswer(Shape):
+    proposals: list[AliasProposal]
+
+
+class UnmergedAnswer(Shape):
+    merge_id: int
+    generation: int
+
+
+class EntityTypeShape(Shape):
+    name: str
+    description: str
+    count: int | None = Field(description="Visible entities, where inferred.")
+
+
+class PredicateShape(Shape):
+    name: str
+    description: str
+    domain: list[str]
+    range: list[str]
+    functional: bool
+    synonyms: list[str]
+    count: int | None = Field(description="Visible assertions, where inferred.")
+
+
+class SchemaAnswer(Shape):
+    """The domain schema; `inferred` from the visible assertions where none was given."""
+
+    types: list[EntityTypeShape]
+    predicates: list[PredicateShape]
+    inferred: bool
+    omitted: int = Field(description="Predicates too rare to be listed, where inferred.")
+
+
+class SchemaChanged(Shape):
+    generation: int

@@ -11,7 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from evigraph.query.request import check_text
+from evigraph.query.checks import check_text
 from evigraph.server.problems import (
     BodyTooLarge,
     InvalidForm,

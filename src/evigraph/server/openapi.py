@@ -13,7 +13,16 @@ from evigraph.server import schemas
 from evigraph.server.answers import ProblemBody
 
 REF = "#/components/schemas/{model}"
-BODIES = (schemas.QueryBody, schemas.DocumentBody, schemas.DocumentsBody, schemas.UploadBody)
+BODIES = (
+    schemas.QueryBody,
+    schemas.DocumentBody,
+    schemas.DocumentsBody,
+    schemas.UploadBody,
+    schemas.ImportBody,
+    schemas.PlanBody,
+    schemas.SchemaBody,
+    schemas.MergeBody,
+)
 
 _STATUSES = {
     404: "No such document, revision or path.",
@@ -33,7 +42,7 @@ def body(*models: type[BaseModel], media_type: str = "application/json") -> dict
     return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
 
 
-def returns(model: type[BaseModel], *statuses: int) -> dict[str, Any]:
+def returns(model: type[Any], *statuses: int) -> dict[str, Any]:
     """Route arguments that document the answer and the problems it may be instead; 422 and 503 always can."""
     problems = {
         status: {

@@ -69,6 +69,12 @@ class NothingIndexed(InputError):
         self.report = report
 
 
+class NothingImported(NothingIndexed):
+    """Nothing of an import could be used; `report` says why, row by row."""
+
+    code = "nothing_imported"
+
+
 class Json(Response):
     """JSON that is always valid UTF-8: half of a surrogate pair, which no encoder accepts, becomes `?`."""
 

@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evigraph.query.plan.parse import MAX_ENTITIES, MAX_PREDICATES, MAX_STEPS
+from evigraph.query.plan.schema import MAX_DESCRIPTION, MAX_NAME, MAX_SYNONYMS, MAX_TYPES
+from evigraph.query.plan.schema import MAX_PREDICATES as MAX_SCHEMA_PREDICATES
 from evigraph.query.request import LIMITS
 from evigraph.types import Method, Mode
 
@@ -50,6 +53,30 @@ class Params(Body):
     fusion: Literal["gate", "rrf"] | None = None
 
 
+class PlanStep(Body):
+    """One step. `match` takes `entity` or `entities` and `type`; `hop` takes `source`, `predicates` and `direction`;
+    `intersect` takes `sources`; `filter` takes `source`, and `type`, or `predicates`, `direction` and `to`; `count`
+    takes `source` and `by`."""
+
+    id: str = Field(pattern="^[A-Za-z_][A-Za-z0-9_-]{0,31}$")
+    op: Literal["match", "hop", "intersect", "filter", "count"]
+    entity: str | None = Field(None, description="An entity's id, or a name that one entity alone carries.")
+    entities: list[str] | None = Field(None, max_length=MAX_ENTITIES, description="Several of them.")
+    type: str | None = None
+    source: str | None = Field(None, description="Id of an earlier step.")
+    sources: list[str] | None = None
+    predicates: list[str] | None = Field(None, max_length=MAX_PREDICATES, description="Any of them will do.")
+    direction: Literal["out", "in", "both"] | None = Field(None, description="Seen from the bindings; default out.")
+    to: str | None = Field(None, description="Id of an earlier step whose bindings the assertion must lead to.")
+    by: str | None = Field(None, description="Id of the step whose bindings are counted for.")
+
+
+class PlanSteps(Body):
+    """A typed plan. A step refers to earlier ones; the last one is the answer."""
+
+    steps: list[PlanStep] = Field(min_length=1, max_length=MAX_STEPS)
+
+
 class QueryBody(Body):
     """A question and how to answer it. Only `query` is required."""
 
@@ -65,6 +92,12 @@ class QueryBody(Body):
     graph_depth: int = _bounded("graph_depth", 2, "Hops walked from the question's entities.")
     per_node_limit: int = _bounded("per_node_limit", 20, "Assertions followed from one entity at most.")
     predicates: list[str] | None = Field(None, description="Predicates the walk may follow; null: all.")
+    direction: Literal["out", "in", "both"] = Field("both", description="Which way `traverse` follows assertions.")
+    seeds: list[str] | None = Field(
+        None, description="Where `traverse` starts: entity ids or names; null: the names in the question."
+    )
+    limit: int = _bounded("limit", 50, "Paths `traverse` returns at most.")
+    plan: PlanSteps | None = Field(None, description="What `plan` executes; null: the chat model proposes one.")
     min_score: float = Field(0.1, ge=-1, le=1, description="Least cosine of a passage found by its vector.")
     include_sources: bool = Field(True, description="Fill `sources`.")
     fusion: Literal["gate", "rrf"] | None = Field(
@@ -107,6 +140,14 @@ class DocumentsBody(Body):
     documents: list[DocumentBody] = Field(min_length=1)
 
 
+class ImportBody(Body):
+    """The files of a graph, under the names that their format gives them."""
+
+    files: list[bytes] = Field(min_length=1, description="Tables, triples or JSON Lines, and texts they are about.")
+    format: str | None = Field(None, description="`graphrag`, `openie` or `jsonl`. Default: found out.")
+    metadata: str | None = Field(None, description="A JSON object added to each document.")
+
+
 class UploadBody(Body):
     """Files, and what holds for all of them."""
 
@@ -125,3 +166,59 @@ class UploadBody(Body):
         False,
         description="Summary trees cannot be built yet: files are indexed, and `degraded` says so.",
     )
+
+
+class MergeBody(Body):
+    """Entities that are one."""
+
+    entities: list[str] = Field(
+        min_length=2,
+        max_length=1_000,
+        description="Ids, or names that one entity alone has.",
+        examples=[["person:j smith", "person:john smith"]],
+    )
+    canonical: str | None = Field(
+        None, description="The one that stands for all; default: the one that most passages mention."
+    )
+    reason: str = Field("", description="Why; kept in the log.")
+
+
+class PlanBody(Body):
+    """A typed plan, or a question for which the chat model proposes one."""
+
+    plan: PlanSteps | None = Field(None, description="What to execute.")
+    query: str | None = Field(None, description="The question; without `plan`, what the model is asked.")
+    max_chunks: int = _bounded("max_chunks", 10, "Passages returned at most.")
+    max_entities: int = _bounded("max_entities", 20, "Entities returned at most.")
+    max_relationships: int = _bounded("max_relationships", 500, "Relationships returned at most.")
+    max_context_tokens: int = _bounded("max_context_tokens", 4_000, "Token budget of the context.")
+    include_sources: bool = Field(True, description="Fill `sources`.")
+    context_only: bool = Field(False, description="Return the context, without an answer.")
+    prompt_only: bool = Field(False, description="Return the prompt, without calling a model.")
+    document_filter: DocumentFilterBody | None = Field(None, description="Holds for every step.")
+    metadata_filter: dict[str, str | int | float | bool] | None = Field(
+        None, description="`source` (file name), `document_id`, or any metadata key; all must match."
+    )
+    llm_model: str | None = Field(None, description="Chat model instead of the configured one.")
+    as_of: int | str | None = Field(None, description="An earlier state: a generation, or a time in ISO 8601.")
+
+
+class EntityTypeBody(Body):
+    name: str = Field(max_length=MAX_NAME, examples=["PERSON"])
+    description: str = Field("", max_length=MAX_DESCRIPTION)
+
+
+class PredicateBody(Body):
+    name: str = Field(max_length=MAX_NAME, examples=["WORKS_FOR"])
+    description: str = Field("", max_length=MAX_DESCRIPTION)
+    domain: list[str] = Field([], description="Types of its subjects; empty: any.")
+    range: list[str] = Field([], description="Types of its objects; empty: any.")
+    functional: bool = Field(False, description="A subject has one object at a time.")
+    synonyms: list[str] = Field([], max_length=MAX_SYNONYMS, description="Other spellings.")
+
+
+class SchemaBody(Body):
+    """A domain schema: entity types, and predicates with domain and range."""
+
+    types: list[EntityTypeBody] = Field([], max_length=MAX_TYPES)
+    predicates: list[PredicateBody] = Field([], max_length=MAX_SCHEMA_PREDICATES)

@@ -64,10 +64,10 @@ def index_upload(engine: Evigraph, upload: Upload) -> IndexReport:
 def _checked(form: UploadForm) -> Upload:
     if not form.files:
         raise InvalidForm("the form holds no file", hint="for example curl -F files=@report.pdf")
-    sources = _json_field(form, "sources", list)
+    sources = json_field(form, "sources", list)
     names: tuple[tuple[str, ...], ...]
     if sources is None:
-        names = tuple((_bare_name(file.filename or ""),) for file in form.files)
+        names = tuple((bare_name(file.filename or ""),) for file in form.files)
     elif len(sources) != len(form.files):
         raise InvalidForm(
             f"{len(sources)} sources for {len(form.files)} files", hint="give one source name for each file"
@@ -81,7 +81,7 @@ def _checked(form: UploadForm) -> Upload:
     return Upload(
         files=form.files,
         names=names,
-        metadata=_json_field(form, "metadata", dict) or {},
+        metadata=json_field(form, "metadata", dict) or {},
         degraded=("build_tree: summary trees cannot be built here; the documents were indexed without one",)
         if _flag(form, "build_tree")
         else (),
@@ -89,7 +89,7 @@ def _checked(form: UploadForm) -> Upload:
     )
 
 
-def _json_field(form: UploadForm, name: str, kind: type) -> Any:
+def json_field(form: UploadForm, name: str, kind: type) -> Any:
     """A JSON field of the form, or None where it was not sent."""
     given = form.fields.get(name, [])
     if not given or not given[0]:
@@ -114,7 +114,7 @@ def _flag(form: UploadForm, name: str) -> bool:
     raise InvalidForm(f"form field {name} must be true or false", hint=f"got {value[:40]!r}")
 
 
-def _bare_name(filename: str) -> str:
+def bare_name(filename: str) -> str:
     """The last component of a client's file name, under either system's separators."""
     return _checked_part(filename.replace("\\", "/").rpartition("/")[2])
 

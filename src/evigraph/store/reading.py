@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
+from evigraph.store import visibility
+from evigraph.store.identity import Identities, identities
+from evigraph.store.rows import ScopeCounts
+from evigraph.store.state import WorkspaceState
 from evigraph.store.visibility import Scope
 
 Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
@@ -17,14 +22,82 @@ class Reading:
     """Runs statements with the scope's parameters bound. `model` names the embedding model whose vectors are in force
     ("" before any)."""
 
-    def __init__(self, rows: Rows, scope: Scope, *, model: str) -> None:
+    def __init__(self, rows: Rows, scope: Scope, state: WorkspaceState) -> None:
         self._run = rows
-        self.scope = scope
-        self.model = model
+        self._asked = scope
+        self.state = state
+        self.model = state.model
 
     @property
     def generation(self) -> int:
-        return self.scope.generation
+        return self._asked.generation
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What the snapshot may see; worked out once where it is small."""
+        keys = self._size[1]
+        return self._asked.resolved(keys) if len(keys) <= visibility.RESOLVED else self._asked
+
+    def counts(self) -> ScopeCounts:
+        """Size of the scope."""
+        return self._size[0]
+
+    @cached_property
+    def _size(self) -> tuple[ScopeCounts, list[int]]:
+        """Counts of the scope, and its revision keys: all of them, or one more than are worth listing."""
+        sql = f"""
+            SELECT count(), sum(passages), sum(terms), arraySort(groupUniqArray(language)),
+                arraySort(groupArray({visibility.RESOLVED + 1})(revision_key))
+            FROM {self._asked.documents}"""
+        documents, passages, terms, languages, keys = self._run(sql, self._asked.parameters)[0]
+        counts = ScopeCounts(
+            documents=documents,
+            passages=passages,
+            average_terms=terms / passages if passages else 0.0,
+            languages=tuple(languages),
+        )
+        return counts, keys
+
+    @cached_property
+    def identities(self) -> Identities:
+        """Merged entities as the scope sees them. Costs a statement only where merges stand."""
+        involved = sorted({entity for merge in self.state.merges for entity in (merge.canonical, *merge.entities)})
+        if not involved:
+            return Identities()
+        sql = f"""
+            SELECT entity_id, min(key), min(type) FROM mentions
+            WHERE workspace = {{workspace:String}} AND entity_id IN {{entities:Array(String)}}
+              AND revision_key IN {self.scope.revisions}
+            GROUP BY entity_id"""
+        visible = {entity_id: (key, kind) for entity_id, key, kind in self._rows(sql, entities=involved)}
+        return identities(self.state.merges, visible)
+
+    def _representative(self, column: str) -> str:
+        """SQL for the representative of the entity in `column`; bind `_merged` with it."""
+        if not self.identities.canonical:
+            return column
+        return f"transform({column}, {{merged:Array(String)}}, {{representatives:Array(String)}}, {column})"
+
+    @property
+    def _shown_key(self) -> str:
+        """SQL for the name under which a mention is shown: its representative's key; bind `_merged_keys` with it."""
+        if not self.identities.canonical:
+            return "key"
+        return "transform(entity_id, {merged:Array(String)}, {shown_keys:Array(String)}, key)"
+
+    @property
+    def _merged_keys(self) -> dict[str, list[str]]:
+        """Parameters of `_shown_key` and `_representative`."""
+        merged = self.identities.canonical
+        if not merged:
+            return {}
+        return {**self._merged, "shown_keys": [self.identities.names[entity_id][0] for entity_id in merged.values()]}
+
+    @property
+    def _merged(self) -> dict[str, list[str]]:
+        """Parameters of `_representative`."""
+        merged = self.identities.canonical
+        return {"merged": list(merged), "representatives": list(merged.values())} if merged else {}
 
     def _rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
         return self._run(sql, {**self.scope.parameters, **parameters})

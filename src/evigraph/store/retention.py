@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from evigraph.errors import StoreError
 from evigraph.store.keys import revision_key
+from evigraph.store.merging import forget_names, merges_to_rewrite
 from evigraph.store.migrations import REVISION_TABLES
 from evigraph.store.store import Store
 
@@ -40,16 +42,37 @@ def superseded(store: Store, workspace: str, horizon: int) -> list[tuple[str, in
 
 
 def remove_revisions(store: Store, workspace: str, doomed: Sequence[tuple[str, int]]) -> None:
-    """Delete every row of these revisions, and wait until no part file holds them."""
-    if not doomed:
+    """Delete every row of these revisions, and wait until no part file holds them, nor what an interrupted prune
+    removed."""
+    # `superseded` finds revisions by their stagings: these go last, so that a later prune finishes an interrupted one.
+    tables = (*(table for table in REVISION_TABLES if table != "stagings"), "publications", "stagings")
+    if not doomed and not _interrupted(store, tables):
         return
-    tables = (*REVISION_TABLES, "publications")
+    with _vanishing(store, tables):
+        for table in tables:
+            for first in range(0, len(doomed), REMOVED_AT_ONCE):
+                _remove(store, workspace, table, doomed[first : first + REMOVED_AT_ONCE])
+
+
+def remove_names(store: Store, workspace: str, horizon: int) -> None:
+    """Take names that no row mentions any more out of the recorded merges, and wait until no part file holds them.
+
+    Does what is left to do, whatever removed the rows: a prune that was cut short is completed by the next.
+    """
+    if not merges_to_rewrite(store, workspace, horizon) and not _interrupted(store, ("changes",)):
+        return
+    with _vanishing(store, ("changes",)):
+        forget_names(store, workspace, horizon)
+
+
+@contextlib.contextmanager
+def _vanishing(store: Store, tables: Sequence[str]) -> Iterator[None]:
+    """Have the engine drop old parts of these tables at once, and wait until they are gone."""
     try:
         for table in tables:
             store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0")
-            for first in range(0, len(doomed), REMOVED_AT_ONCE):
-                _remove(store, workspace, table, doomed[first : first + REMOVED_AT_ONCE])
-        _wait_until_vanished(store)
+        yield
+        _wait_until_vanished(store, tables)
     finally:
         for table in tables:
             store.command(f"ALTER TABLE {table} RESET SETTING old_parts_lifetime")
@@ -65,13 +88,22 @@ def _remove(store: Store, workspace: str, table: str, doomed: Sequence[tuple[str
     )
 
 
-def _wait_until_vanished(store: Store) -> None:
+def _interrupted(store: Store, tables: Sequence[str]) -> bool:
+    """Whether a removal never came to its end, so that part files may hold what it removed: its setting stands."""
+    sql = """
+        SELECT count() FROM system.tables
+        WHERE database = currentDatabase() AND name IN {tables:Array(String)}
+          AND create_table_query LIKE '%old_parts_lifetime%'"""
+    return bool(store.rows(sql, {"tables": list(tables)})[0][0])
+
+
+def _wait_until_vanished(store: Store, tables: Sequence[str]) -> None:
     """The engine keeps the old parts a while after a mutation; the text is gone only when they are."""
     sql = """
         SELECT count() FROM system.parts
         WHERE NOT active AND database = currentDatabase() AND table IN {tables:Array(String)}"""
     deadline = time.monotonic() + VANISH_SECONDS
-    while store.rows(sql, {"tables": [*REVISION_TABLES, "publications"]})[0][0]:
+    while store.rows(sql, {"tables": list(tables)})[0][0]:
         if time.monotonic() > deadline:
             raise StoreError(
                 f"superseded rows are deleted, but the engine still holds old part files after {VANISH_SECONDS} s",

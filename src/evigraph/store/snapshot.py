@@ -7,39 +7,43 @@ only from discovering statements of the same snapshot.
 
 from __future__ import annotations
 
-from evigraph.store.graph import GraphReading
+from evigraph.store.assertions import AssertionReading
+from evigraph.store.entities import EntityReading
+from evigraph.store.explore import ExploreReading
+from evigraph.store.exporting import ExportReading
+from evigraph.store.lifecycle import LifecycleReading
+from evigraph.store.names import NameReading
 from evigraph.store.passages import PassageReading
-from evigraph.store.rows import ScopeCounts, utc
+from evigraph.store.planning import PlanReading
+from evigraph.store.rows import utc
+from evigraph.store.schema import SchemaReading
 from evigraph.types import DocumentInfo
 
 
-class Snapshot(PassageReading, GraphReading):
+class Snapshot(
+    ExportReading,
+    PassageReading,
+    EntityReading,
+    NameReading,
+    AssertionReading,
+    SchemaReading,
+    PlanReading,
+    ExploreReading,
+    LifecycleReading,
+):
     """All reads of one query."""
-
-    def counts(self) -> ScopeCounts:
-        """Size of the scope."""
-        sql = f"""
-            SELECT count(), sum(passages), sum(terms), arraySort(groupUniqArray(language))
-            FROM {self.scope.documents}"""
-        documents, passages, terms, languages = self._rows(sql)[0]
-        return ScopeCounts(
-            documents=documents,
-            passages=passages,
-            average_terms=terms / passages if passages else 0.0,
-            languages=tuple(languages),
-        )
 
     def undated_left_out(self) -> int:
         """How many documents a date bound leaves out because they have no date."""
-        sql = f"SELECT countIf(date IS NULL) FROM {self.scope.without_dates().documents}"
-        return int(self._rows(sql)[0][0])
+        sql = f"SELECT countIf(date IS NULL) FROM {self._asked.without_dates().documents}"
+        return int(self._run(sql, self._asked.parameters)[0][0])
 
     def documents(self) -> list[DocumentInfo]:
         """Documents in scope, by source, then id."""
         sql = f"""
             SELECT document_id, source, title, revision, generation, published_at, date, metadata, passages,
                 media_type, language, content_hash, origin
-            FROM {self.scope.documents} ORDER BY source, document_id"""
+            FROM {self._asked.documents} ORDER BY source, document_id"""
         return [
             DocumentInfo(
                 document_id=row[0],
@@ -56,5 +60,5 @@ class Snapshot(PassageReading, GraphReading):
                 content_hash=row[11],
                 origin=row[12],
             )
-            for row in self._rows(sql)
+            for row in self._run(sql, self._asked.parameters)
         ]

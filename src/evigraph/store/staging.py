@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from evigraph.store.keys import assertion_id, revision_key
+from evigraph.store.names import FORM_COLUMNS, form_rows
 from evigraph.store.rows import StagedPassages
 from evigraph.types import Assertion
 
@@ -19,6 +20,7 @@ def insert_staged(insert: Insert, workspace: str, model: str, batch: Sequence[St
         ("passage_vectors", _VECTOR_COLUMNS, _passage_vectors),
         ("terms", _TERM_COLUMNS, _terms),
         ("mentions", _MENTION_COLUMNS, _mentions),
+        ("name_forms", FORM_COLUMNS, _name_forms),
         ("assertions", _ASSERTION_COLUMNS, _assertions),
         ("fact_vectors", _FACT_COLUMNS, _fact_vectors),
     ):
@@ -143,6 +145,11 @@ def _mentions(workspace: str, model: str, staged: StagedPassages) -> Iterator[li
             mention.confidence,
             mention.extractor,
         ]
+
+
+def _name_forms(workspace: str, model: str, staged: StagedPassages) -> Iterator[list[Any]]:
+    names = ((mention.key, mention.entity_id, mention.type, mention.name) for mention in staged.mentions)
+    yield from form_rows(workspace, _key(staged), names)
 
 
 def _assertions(workspace: str, model: str, staged: StagedPassages) -> Iterator[list[Any]]:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evigraph.errors import BeforePruneHorizon, ConcurrentWrite, NotFound
+from evigraph.store import merging
 from evigraph.store.connect import Connection, translated
 from evigraph.store.database import Database
 from evigraph.store.keys import revision_key
@@ -18,8 +19,12 @@ from evigraph.store.migrations import migrate
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
 from evigraph.store.snapshot import Snapshot
 from evigraph.store.staging import insert_staged
+from evigraph.store.state import STATE_KINDS, WorkspaceState, fold
 from evigraph.store.visibility import Scope
 from evigraph.types import DocumentFilter, DocumentInfo, RevisionInfo
+from evigraph.views import Merge
+
+STATES_KEPT = 32
 
 
 def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
@@ -47,6 +52,7 @@ class Store(Database):
         self._maintaining = threading.Lock()
         self._pins: Counter[tuple[str, int]] = Counter()
         self._pins_changed = threading.Condition()
+        self._states: dict[tuple[str, int], WorkspaceState] = {}
 
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
@@ -110,7 +116,7 @@ class Store(Database):
             metadata_filter=metadata_filter,
         )
         try:
-            yield Snapshot(self.rows, scope, model=self.embedder_at(workspace, generation)[0])
+            yield Snapshot(self.rows, scope, self.state_at(workspace, generation))
         finally:
             with self._pins_changed:
                 self._pins[workspace, generation] -= 1
@@ -192,17 +198,22 @@ class Store(Database):
             known = self.known(workspace, [document_id]).get(document_id)
             if known is None or known.deleted:
                 raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
-            info = self.document(workspace, document_id)
+            # By sorted key: what is visible of the whole corpus is no matter of one deletion.
+            sql = """
+                SELECT origin, source, media_type FROM publications
+                WHERE workspace = {workspace:String} AND document_id = {id:String}
+                ORDER BY revision DESC, generation DESC LIMIT 1"""
+            [[origin, source, media_type]] = self.rows(sql, {"workspace": workspace, "id": document_id})
             revision = self.reserve(workspace, [document_id])[document_id]
             tombstone = Publication(
                 document_id=document_id,
                 revision=revision,
-                origin=info.origin,
-                source=info.source,
+                origin=origin,
+                source=source,
                 title="",
                 date=None,
                 metadata={},
-                media_type=info.media_type,
+                media_type=media_type,
                 language="",
                 content_hash="",
                 passages=0,
@@ -281,19 +292,52 @@ class Store(Database):
         """Workspaces in which anything was ever published, by name."""
         return [row[0] for row in self.rows("SELECT DISTINCT workspace FROM publications ORDER BY workspace", {})]
 
-    # ---------------------------------------------------------------- the embedding model in force
+    # ---------------------------------------------------------------- changes that are not publications
+
+    def state_at(self, workspace: str, generation: int) -> WorkspaceState:
+        """Embedding model, standing merges and schema at a generation. Kept for the newest few, since the past does
+        not change."""
+        key = workspace, generation
+        state = self._states.get(key)
+        if state is None:
+            sql = """
+                SELECT kind, generation, at, detail FROM changes
+                WHERE workspace = {workspace:String} AND generation <= {generation:UInt64}
+                  AND kind IN {kinds:Array(String)}
+                ORDER BY generation"""
+            bound = {"workspace": workspace, "generation": generation, "kinds": list(STATE_KINDS)}
+            state = fold(self.rows(sql, bound))
+            while len(self._states) >= STATES_KEPT:
+                self._states.pop(next(iter(self._states), key), None)
+            self._states[key] = state
+        return state
 
     def embedder_at(self, workspace: str, generation: int) -> tuple[str, int]:
         """Name and dimension of the embedding model at a generation; `("", 0)` before the first index."""
-        sql = """
-            SELECT detail FROM changes
-            WHERE workspace = {workspace:String} AND kind = 'embedder' AND generation <= {generation:UInt64}
-            ORDER BY generation DESC LIMIT 1"""
-        rows = self.rows(sql, {"workspace": workspace, "generation": generation})
-        if not rows:
-            return "", 0
-        detail = json.loads(rows[0][0])
-        return detail["model"], detail["dimension"]
+        state = self.state_at(workspace, generation)
+        return state.model, state.dimension
+
+    def forget_states(self, workspace: str) -> None:
+        """Read the states of a workspace anew, after its past was rewritten."""
+        for key in [key for key in list(self._states) if key[0] == workspace]:
+            self._states.pop(key, None)
+
+    def merge(
+        self, workspace: str, entities: Sequence[str], *, canonical: str | None = None, reason: str = ""
+    ) -> Merge:
+        """Record that these entities, and `canonical` with them, are one; reads show them as `canonical`, by default
+        the one that most passages mention. Rewrites no assertion. Raises `InvalidValue` for fewer than two or for ones
+        that are one already, `NotFound` for one that no visible passage mentions."""
+        return merging.merge(self, workspace, entities, canonical, reason)
+
+    def unmerge(self, workspace: str, merge_id: int) -> int:
+        """Undo one merge, whatever came after it; return the generation. Raises `NotFound` unless it stands."""
+        return merging.unmerge(self, workspace, merge_id)
+
+    def merges(self, workspace: str, *, as_of: int | datetime | None = None) -> list[Merge]:
+        """Merges that stand, oldest first, as far as visible passages mention what they join."""
+        with self.snapshot(workspace, as_of=as_of) as snapshot:
+            return snapshot.merges()
 
     def record_change(self, workspace: str, kind: str, detail: Mapping[str, Any]) -> int:
         """Append a change that is not a publication; return its generation."""

@@ -2,22 +2,37 @@
 
 A document's latest revision published at or before the query's generation decides; deletions drop out; only then do
 filters apply. So a filter can never bring back an older revision whose metadata happened to match.
+
+A small scope is worked out once a query and then bound as a list of keys, since the engine would plan the subquery anew
+in each of some twenty statements; a larger one stays a subquery.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evigraph.types import DocumentFilter
+
+RESOLVED = 1_000
+"""Documents up to which a scope is bound as a list of revision keys."""
 
 _LATEST = """
     SELECT * FROM publications
     WHERE workspace = {workspace:String} AND generation <= {generation:UInt64}
     ORDER BY document_id, revision DESC, generation DESC
     LIMIT 1 BY document_id"""
+
+_LIVES = """
+    SELECT *, min(generation) OVER later AS until_generation, argMin(published_at, generation) OVER later AS until,
+        argMin(deleted, generation) OVER later AS until_deleted,
+        (SELECT max(generation) FROM changes
+         WHERE workspace = {workspace:String} AND kind = 'prune' AND generation <= {generation:UInt64}) AS horizon
+    FROM publications
+    WHERE workspace = {workspace:String} AND generation <= {generation:UInt64}
+    WINDOW later AS (PARTITION BY document_id ORDER BY revision ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +43,12 @@ class Scope:
     generation: int
     document_filter: DocumentFilter | None = None
     metadata_filter: Mapping[str, str] | None = None
+    keys: tuple[int, ...] | None = None
+    """The revision keys in scope, where they were worked out."""
+
+    def resolved(self, keys: Sequence[int]) -> Scope:
+        """The same scope, with its revision keys known."""
+        return replace(self, keys=tuple(keys))
 
     @property
     def filtered(self) -> bool:
@@ -40,12 +61,24 @@ class Scope:
         return f"(SELECT * FROM ({_LATEST}) WHERE {conditions})"
 
     @property
+    def published(self) -> str:
+        """Subquery: every revision that was ever visible and is not pruned, with when and how that ended (generation 0
+        where it has not). Filters are judged on each revision's own row. For history alone."""
+        conditions = " AND ".join(["NOT deleted", *self._conditions()])
+        return f"""(SELECT * FROM ({_LIVES}) WHERE {conditions}
+            AND (until_generation = 0 OR until_generation > greatest(generation, horizon)))"""
+
+    @property
     def revisions(self) -> str:
         """Subquery: `revision_key`s in scope, for `revision_key IN …`."""
+        if self.keys is not None:
+            return "{scope_revisions:Array(UInt128)}"
         return f"(SELECT revision_key FROM {self.documents})"
 
     @property
     def parameters(self) -> dict[str, Any]:
+        if self.keys is not None:
+            return {"workspace": self.workspace, "scope_revisions": list(self.keys)}
         bound: dict[str, Any] = {"workspace": self.workspace, "generation": self.generation}
         documents = self.document_filter
         if documents is not None:

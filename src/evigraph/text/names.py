@@ -51,6 +51,11 @@ _INSIDE_NAMES = frozenset(
         "y",
     )
 )
+_ABBREVIATED_TITLES = """
+capt col dr fr gen hon lt mr mrs ms prof rep rev sen sgt st
+"""
+ABBREVIATED_TITLES = frozenset(_ABBREVIATED_TITLES.split())
+"""Titles written with a full stop, which does not end a sentence there."""
 _QUOTES = "\"'“”‘’«»*_ "
 _SENTENCE_END = frozenset(".?!:;。？！")
 _ALSO_KNOWN_WINDOW = 400
@@ -225,7 +230,17 @@ def question_ngrams(question: str, max_tokens: int = 12) -> list[Ngram]:
     return ngrams
 
 
+def abbreviated(text: str) -> bool:
+    """Whether a full stop after `text` ends an abbreviation, not a sentence: "J." Smith, "Dr." Smith."""
+    words = WORD.findall(text[-20:])
+    if not words or not text.endswith(words[-1]) or not words[-1][0].isupper():
+        return False
+    return len(words[-1]) == 1 or words[-1].casefold() in ABBREVIATED_TITLES
+
+
 def _has_capital(question: str, start: int, end: int) -> bool:
+    if question[end : end + 1] == "." and abbreviated(question[:end]):
+        return True  # "J. Smith", though it begins a sentence
     before = question[:start].rstrip(_QUOTES + "([")
-    begins_sentence = not before or before[-1] in _SENTENCE_END
+    begins_sentence = not before or (before[-1] in _SENTENCE_END and not abbreviated(before[:-1]))
     return any(letter.isupper() for letter in question[start + 1 if begins_sentence else start : end])

@@ -9,7 +9,7 @@ import typer
 
 from evigraph.cli.values import generation_or_time, key_values
 
-MODES = "naive, local, global, hybrid, mix, bypass, keyword_lookup"
+MODES = "naive, local, global, hybrid, mix, bypass, keyword_lookup, entity_connections, traverse, plan"
 """Written out, because importing them would cost `--help` a tenth of a second; a test compares."""
 
 _FILTER = "Which documents"

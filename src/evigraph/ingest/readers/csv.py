@@ -9,7 +9,7 @@ from pathlib import Path
 from evigraph.errors import CorruptDocument
 from evigraph.ingest.readers.base import Extracted, cut, empty, lines, table_row
 from evigraph.ingest.readers.encoding import Probe, probe, stream
-from evigraph.types import Segment
+from evigraph.ingest.sources import Segment
 
 _DELIMITERS = ",;\t|"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from evigraph.errors import InvalidSidecar
 from evigraph.ingest.readers.base import Extracted, cut, empty, first_heading
 from evigraph.ingest.readers.encoding import Probe, probe, stream
-from evigraph.types import Segment
+from evigraph.ingest.sources import Segment
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_FRONT_MATTER = 100_000

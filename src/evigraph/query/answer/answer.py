@@ -9,12 +9,16 @@ from evigraph.query.answer.generate import answer_by_model
 from evigraph.query.answer.prompt import context_text, prompt_text
 from evigraph.query.answer.strength import strength
 from evigraph.query.answer.support import question_weights
+from evigraph.query.plan.answer import answer_by_plan
+from evigraph.query.plan.propose import require_planner
 from evigraph.query.run import Run
 from evigraph.types import Mode
 
 
 def require_model(run: Run) -> None:
-    """`bypass` is nothing without a chat model."""
+    """`bypass` is nothing without a chat model, nor is `plan` without a plan."""
+    if run.request.mode is Mode.PLAN:
+        require_planner(run)
     if run.request.mode is Mode.BYPASS and run.chat is None and not run.request.prompt_only:
         raise ModelNotConfigured(
             "mode `bypass` asks the chat model alone, and none is configured",
@@ -30,6 +34,9 @@ def answer(run: Run) -> None:
         return
     if run.request.llm_model is not None and run.chat is None:
         run.ledger.degrade("llm_model: no chat model is configured (EVIGRAPH_CHAT_URL); the answer is extractive")
+    if run.request.mode is Mode.PLAN:
+        _plan(run)
+        return
     run.abstain_reason = _empty_stage(run)
     if run.request.prompt_only:
         run.prompt = prompt_text(run.asked.text, run.context)
@@ -51,7 +58,7 @@ def _empty_stage(run: Run) -> str | None:
             return "scope: no document matches the filters"
         return "scope: the workspace holds no documents"
     if not run.chunks:
-        return "retrieval: no passage matched the question"
+        return run.retrieved.empty or "retrieval: no passage matched the question"
     return None
 
 
@@ -62,6 +69,16 @@ def _weakness(run: Run) -> str | None:
     run.ledger.count("evidence_coverage", round(measured.coverage, 4))
     weakness = measured.weakness
     return None if weakness is None else f"evidence: {weakness}"
+
+
+def _plan(run: Run) -> None:
+    """The bindings are the answer; no weighing of passages can add to them."""
+    if not run.counts.documents:
+        run.abstain_reason = _empty_stage(run)
+    elif run.request.prompt_only:
+        run.prompt = run.prompt or prompt_text(run.request.query, run.context)
+    else:
+        answer_by_plan(run)
 
 
 def _bypass(run: Run) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from evigraph.query.retrieve import combined, facts, keyword_lookup, local, mix, naive
+from evigraph.query.plan import retrieve as plan
+from evigraph.query.retrieve import combined, entity_connections, facts, keyword_lookup, local, mix, naive, traverse
 from evigraph.query.run import Retrieved, Run
 from evigraph.types import Mode
 
@@ -23,4 +24,7 @@ RETRIEVERS: Mapping[Mode, Retriever] = {
     Mode.MIX: mix.retrieve,
     Mode.BYPASS: _bypass,
     Mode.KEYWORD_LOOKUP: keyword_lookup.retrieve,
+    Mode.ENTITY_CONNECTIONS: entity_connections.retrieve,
+    Mode.TRAVERSE: traverse.retrieve,
+    Mode.PLAN: plan.retrieve,
 }

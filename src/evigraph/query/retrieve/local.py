@@ -1,46 +1,58 @@
-"""`local`: question → entities → bounded traversal → assertions → their passages; plus dense passages."""
+"""`local`: question → entities → bounded traversal → assertions → their passages; plus dense passages.
+
+The neighbourhood is ranked by personalised PageRank from the question's entities (`graph/rank.py`): an entity by the
+mass it holds, an assertion by the mass that passes over it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from evigraph.graph.rank import personalised_pagerank
+from evigraph.graph.traverse import worth
 from evigraph.query.fusion import best_first, rrf
 from evigraph.query.retrieve.arms import Board, dense_arm, enter_graph, ordered
-from evigraph.query.retrieve.facts import passage_of
 from evigraph.query.run import Retrieved, Run
+from evigraph.store.assertions import Edge
 from evigraph.store.keys import PassageKey
-from evigraph.types import CO_OCCURS, Relationship
+from evigraph.types import Relationship
 
 SIMILAR_ENTITIES = 10
 SIMILAR_ENOUGH = 0.5
 """Cosine from which an entity's name and description count as meant by the question."""
 DECAY = 0.5
-"""What an assertion is worth one hop further out."""
-WEAK = 0.3
-"""What a co-occurrence is worth beside a stated assertion."""
+"""What an assertion is worth one hop further out, when a hop has to choose whom to follow."""
 FRONTIER = 500
 """Entities followed per hop, best first."""
 TRAVERSED = 10_000
 """Assertions fetched per hop."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Neighbourhood:
+    """What a traversal reached: entities with their mass, and assertions with what passes over them, best first."""
+
+    entities: Mapping[str, float]
+    edges: tuple[tuple[Edge, float], ...]
+
+
 def retrieve(run: Run) -> Retrieved:
     board: Board = {}
     dense = dense_arm(run, board)
-    seeds = seed_entities(run)
-    entities, assertions = traverse(run, seeds)
+    found = traverse(run, seed_entities(run))
     scores: dict[PassageKey, float] = {}
-    for item in assertions:
-        key = passage_of(item)
-        scores[key] = scores.get(key, 0.0) + (item.score or 0.0)
+    for edge, traffic in found.edges:
+        scores[edge.passage] = scores.get(edge.passage, 0.0) + traffic
     graph = enter_graph(board, _near_question(run, scores))
     fused = rrf([(0.5, graph), (0.5, dense)])
     for key, score in fused.items():
         board[key].fused = score
     return Retrieved(
         passages=ordered(board, fused),
-        entities=tuple((entity_id, round(entities[entity_id], 9)) for entity_id in best_first(entities)),
-        relationships=tuple(assertions),
+        entities=tuple((name, round(found.entities[name], 9)) for name in best_first(found.entities)),
+        relationships=_relationships(run, found),
+        relationships_found=len(found.edges),
         retrieval="entities+vector",
     )
 
@@ -48,12 +60,7 @@ def retrieve(run: Run) -> Retrieved:
 def seed_entities(run: Run) -> dict[str, float]:
     """Entities the question means: behind its anchors, and those whose name and description lie near it."""
     with run.ledger.stage("seeds") as record:
-        seeds: dict[str, float] = {}
-        anchors = {anchor.key: anchor.weight for anchor in run.asked.anchors}
-        for key, homographs in run.snapshot.entity_ids(list(anchors)).items():
-            total = sum(passages for _, passages in homographs)
-            for entity_id, passages in homographs:
-                seeds[entity_id] = anchors[key] * passages / total
+        seeds = anchored_entities(run)
         for entity_id, cosine in run.snapshot.nearest_entities(run.asked.vector, SIMILAR_ENTITIES):
             if cosine >= SIMILAR_ENOUGH:
                 seeds[entity_id] = max(seeds.get(entity_id, 0.0), 0.5 * cosine)
@@ -62,37 +69,66 @@ def seed_entities(run: Run) -> dict[str, float]:
     return seeds
 
 
-def traverse(run: Run, seeds: dict[str, float]) -> tuple[dict[str, float], list[Relationship]]:
-    """Expand hop by hop; an entity's worth is that of the best way to it. Assertions come best first, each once."""
+def anchored_entities(run: Run) -> dict[str, float]:
+    """Entities behind the question's anchors; homographs share an anchor's weight by their passages."""
+    seeds: dict[str, float] = {}
+    anchors = {anchor.key: anchor.weight for anchor in run.asked.anchors}
+    for key, homographs in run.snapshot.entity_ids(list(anchors)).items():
+        total = sum(passages for _, passages in homographs)
+        for entity_id, passages in homographs:
+            seeds[entity_id] = max(seeds.get(entity_id, 0.0), anchors[key] * passages / total)
+    return seeds
+
+
+def traverse(run: Run, seeds: dict[str, float]) -> Neighbourhood:
+    """Expand hop by hop, following the entities with the best way to them; then rank all that was met."""
     request = run.request
-    reached = dict(seeds)
-    frontier = dict(seeds)
-    found: dict[str, Relationship] = {}
+    reached, frontier = dict(seeds), dict(seeds)
+    edges: dict[str, Edge] = {}
     with run.ledger.stage("traverse") as record:
         for _ in range(request.graph_depth):
             followed = best_first(frontier)[:FRONTIER]
             if len(followed) < len(frontier):
                 run.ledger.degrade(f"local: a hop followed {FRONTIER} of {len(frontier)} entities (safety cap)")
-            rows = run.snapshot.assertions_of(
-                followed, per_node_limit=request.per_node_limit, limit=TRAVERSED, predicates=request.predicates
+            found = run.snapshot.edges_of(
+                followed,
+                per_node_limit=request.per_node_limit,
+                limit=TRAVERSED,
+                predicates=request.predicates,
+                direction=request.direction,
             )
-            if len(rows) == TRAVERSED:
+            if len(found) == TRAVERSED:
                 run.ledger.degrade(f"local: a hop was cut at {TRAVERSED} assertions (safety cap)")
             nearer: dict[str, float] = {}
-            for origin, item in rows:
-                worth = frontier[origin] * item.confidence * (WEAK if item.type == CO_OCCURS else 1.0)
-                known = found.get(item.id)
-                if known is None or (known.score or 0.0) < worth:
-                    found[item.id] = replace(item, score=worth)
-                other = item.target if item.source == origin else item.source
-                if other not in reached:
-                    nearer[other] = max(nearer.get(other, 0.0), worth * DECAY)
+            for edge in found:
+                edges.setdefault(edge.id, edge)
+                if edge.other not in reached:
+                    way = frontier[edge.origin] * worth(edge.predicate, edge.confidence) * DECAY
+                    nearer[edge.other] = max(nearer.get(edge.other, 0.0), way)
             reached.update(nearer)
             frontier = nearer
-        record.items_in, record.items_out = len(seeds), len(found)
-    run.ledger.count("traversed_assertions", len(found))
-    ordered_ids = best_first({assertion_id: item.score or 0.0 for assertion_id, item in found.items()})
-    return reached, [replace(found[name], score=round(found[name].score or 0.0, 9)) for name in ordered_ids]
+        record.items_in, record.items_out = len(seeds), len(edges)
+    run.ledger.count("traversed_assertions", len(edges))
+    return _ranked(run, seeds, [edges[name] for name in sorted(edges)])
+
+
+def _ranked(run: Run, seeds: Mapping[str, float], edges: list[Edge]) -> Neighbourhood:
+    with run.ledger.stage("rank") as record:
+        links = [(edge.origin, edge.other, worth(edge.predicate, edge.confidence)) for edge in edges]
+        ranks = personalised_pagerank(links, seeds)
+        traffic = {edge.id: share for edge, share in zip(edges, ranks.links, strict=True)}
+        named = {edge.id: edge for edge in edges}
+        record.items_in, record.items_out = len(edges), len(ranks.nodes)
+    return Neighbourhood(
+        entities=ranks.nodes, edges=tuple((named[name], traffic[name]) for name in best_first(traffic))
+    )
+
+
+def _relationships(run: Run, found: Neighbourhood) -> tuple[Relationship, ...]:
+    """The best assertions, as many as may be shown."""
+    shown = found.edges[: run.request.max_relationships]
+    items = run.snapshot.assertions_at(edge for edge, _ in shown)
+    return tuple(replace(items[edge.id], score=round(traffic, 9)) for edge, traffic in shown)
 
 
 def _near_question(run: Run, scores: dict[PassageKey, float]) -> dict[PassageKey, float]:

@@ -11,7 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evigraph.engine import Evigraph
 from evigraph.errors import InvalidItem, InvalidQuery, InvalidValue
-from evigraph.query.request import check_text, parse
+from evigraph.query.checks import check_text
+from evigraph.query.request import parse
 from evigraph.reports import IndexReport
 from evigraph.server.answers import (
     DeletedAnswer,
@@ -31,19 +32,22 @@ from evigraph.wire import plain
 
 PREFIX = "/api/v1/documents"
 
+ENCODED = (f"{PREFIX}/", "/api/v1/graph/entities/")
+"""Paths that end in an id."""
+
 router = APIRouter(tags=["documents"])
 
 
 class EncodedIds:
-    """Middleware: route document paths as they were sent, since an id may hold slashes (`%2F`) that decoding
-    would turn into separators. `_document_id` decodes what the route then captures."""
+    """Middleware: route paths of documents and entities as they were sent, since an id may hold slashes (`%2F`) that
+    decoding would turn into separators. The route's own dependency decodes what it then captures."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw = scope.get("raw_path") or b""
-        if scope["type"] == "http" and raw.startswith(f"{PREFIX}/".encode()):
+        if scope["type"] == "http" and raw.startswith(tuple(path.encode() for path in ENCODED)):
             scope = {**scope, "path": raw.decode("ascii", errors="replace")}
         await self.app(scope, receive, send)
 

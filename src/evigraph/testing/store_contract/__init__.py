@@ -16,6 +16,7 @@ definition: what a test says holds for every store evigraph runs on. Needs pytes
 from evigraph.testing.store_contract.documents import DocumentContract
 from evigraph.testing.store_contract.filters import FilterContract
 from evigraph.testing.store_contract.graph import GraphContract
+from evigraph.testing.store_contract.identity import IdentityContract
 from evigraph.testing.store_contract.material import CapitalExtractor
 from evigraph.testing.store_contract.retention import RetentionContract
 from evigraph.testing.store_contract.search import SearchContract
@@ -31,6 +32,7 @@ class StoreContract(
     FilterContract,
     SearchContract,
     GraphContract,
+    IdentityContract,
     ValueContract,
     RetentionContract,
 ):

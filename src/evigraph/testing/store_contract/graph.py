@@ -118,6 +118,69 @@ class GraphContract(Contract):
             both = snapshot.assertions_of([CEDAR, BIRCH], per_node_limit=1, limit=ALL)
             assert [origin for origin, _ in both] == [BIRCH, CEDAR]
 
+    def test_edges_are_the_narrow_side_of_a_frontier(self, claims: Shelf) -> None:
+        with claims.store.snapshot(claims.workspace) as snapshot:
+            for direction in ("both", "out", "in"):
+                rows = snapshot.assertions_of([ACME, CEDAR], per_node_limit=ALL, limit=ALL, direction=direction)
+                edges = snapshot.edges_of([CEDAR, ACME], per_node_limit=ALL, limit=ALL, direction=direction)
+                assert [(edge.origin, edge.id) for edge in edges] == [(origin, item.id) for origin, item in rows]
+                for edge, (_, item) in zip(edges, rows, strict=True):
+                    ends = (edge.origin, edge.other) if edge.forward else (edge.other, edge.origin)
+                    assert (*ends, edge.predicate, edge.confidence) == (
+                        item.source,
+                        item.target,
+                        item.type,
+                        item.confidence,
+                    )
+                assert snapshot.assertions_at(edges) == {item.id: item for _, item in rows}
+                strength = [(edge.origin, edge.predicate == CO_OCCURS, -edge.confidence) for edge in edges]
+                assert strength == sorted(strength)
+            assert snapshot.edges_of(["organization:zorro"], per_node_limit=ALL, limit=ALL) == []
+            assert snapshot.edges_of([], per_node_limit=ALL, limit=ALL) == []
+            assert snapshot.assertions_at([]) == {}
+
+    def test_connections_are_counted_once_and_told_apart_by_passage(self, claims: Shelf) -> None:
+        with claims.store.snapshot(claims.workspace) as snapshot:
+            keys = _passages(snapshot)
+            ids = snapshot.chunk_ids(keys)
+            top = [key for key in keys if ids[key] in ("a#0", "a#1")]
+            found = snapshot.connections_of([ACME, BIRCH], top, limit=ALL)
+            assert (found.total, found.total_direct) == (4, 2)
+            assert [ids[edge.passage] for edge in (*found.direct, *found.extended)][2:] == ["b#0", "b#1"]
+            assert {edge.passage for edge in found.direct} == set(top)
+            capped = snapshot.connections_of([ACME, BIRCH], top, limit=3)
+            assert (capped.direct, capped.extended) == (found.direct, found.extended[:1])
+            assert (capped.total, capped.total_direct) == (4, 2)
+            none = snapshot.connections_of([ACME], top, limit=0)
+            assert (none.direct, none.extended, none.total) == ((), (), 4)
+            only = snapshot.connections_of([ACME], top, limit=ALL, predicates=["SUPPLIES", "SUES"], direction="out")
+            assert [edge.predicate for edge in (*only.direct, *only.extended)] == ["SUPPLIES"] * 2
+            assert snapshot.connections_of([], top, limit=ALL).total == 0
+            assert snapshot.connections_of(["organization:zorro"], top, limit=ALL).total == 0
+            assert snapshot.connections_of([ACME], [], limit=ALL).total_direct == 0
+
+    def test_a_frontier_of_merged_entities_is_that_of_their_representative(self, shelf: Shelf) -> None:
+        shelf.fill(doc("a", "Acme supplies Birch", "Acmee audits Acme"), doc("b", "Cedar sues Acmee"))
+        shelf.store.record_change(
+            shelf.workspace, "merge", {"canonical": ACME, "entities": [ACME, "organization:acmee"], "reason": ""}
+        )
+        with shelf.store.snapshot(shelf.workspace) as snapshot:
+            for asked in (ACME, "organization:acmee"):
+                edges = snapshot.edges_of([asked], per_node_limit=ALL, limit=ALL)
+                assert {(edge.origin, edge.predicate, edge.other) for edge in edges} == {
+                    (ACME, "SUPPLIES", BIRCH),
+                    (ACME, "SUES", CEDAR),
+                    (ACME, "AUDITS", ACME),
+                }
+                assert len(edges) == 3
+                assert len(snapshot.edges_of([asked], per_node_limit=1, limit=ALL)) == 1
+                assert snapshot.connections_of([asked], [], limit=ALL).total == 3
+            items = snapshot.assertions_at(edges).values()
+            assert {(item.source, item.source_name, item.target) for item in items if item.type != "SUPPLIES"} == {
+                (CEDAR, "Cedar", ACME),
+                (ACME, "Acmee", ACME),
+            }
+
     def test_an_assertion_says_where_it_stands(self, claims: Shelf) -> None:
         with claims.store.snapshot(claims.workspace) as snapshot:
             rows = snapshot.assertions_in(_passages(snapshot), limit=ALL)

@@ -86,6 +86,13 @@ class ValueContract(Contract):
                 assert len(snapshot.lexical([value], snapshot.counts(), ALL)) == 1
                 only = snapshot.assertions_of([f"x:{value}"], per_node_limit=ALL, limit=ALL, predicates=[value])
                 assert [item.type for _, item in only] == [value]
+        odd_ids = [entity_id for entity_id in entities if len(entity_id) < 2_000]
+        reason = "".join(value for value in VALUES if len(value) < 100)
+        merge = store.merge(shelf.workspace, odd_ids, canonical="x:it's", reason=reason)
+        assert (set(merge.entities), merge.reason) == (set(odd_ids), reason)
+        with store.snapshot(shelf.workspace) as snapshot:
+            assert set(snapshot.profiles(odd_ids)) == {"x:it's"}
+            assert set(snapshot.names(VALUES)) == {"it's", "a" * 5_000}
 
     def test_a_workspace_name_is_data(self, store: Store) -> None:
         """The engine allows fewer letters in a workspace's name; the store does not rely on that."""

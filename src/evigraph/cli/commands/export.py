@@ -1,0 +1,66 @@
+"""`export`: the visible graph as a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from evigraph.cli.commands.graph_options import ScopeOptions
+from evigraph.cli.render import emit, note
+from evigraph.cli.session import Session, command
+from evigraph.errors import InvalidValue
+
+
+def install(app: typer.Typer) -> None:
+    command(app, "export")(export)
+
+
+def export(
+    session: Session,
+    scope: ScopeOptions,
+    *,
+    format: Annotated[str, typer.Option("--format", help="jsonl, which `import` reads, or graphml.")] = "jsonl",
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="File to write. Default: standard output.", show_default=False),
+    ] = None,
+) -> None:
+    """Write the visible graph as JSON Lines or GraphML."""
+    given = {name: value for name, value in scope.fields().items() if value is not None}
+    if session.as_json and output is None:
+        raise typer.BadParameter("--json needs --output, since the graph itself goes to standard output")
+    with session.backend() as backend:
+        pieces = backend.export(format, given)
+        with _target(output) as target:
+            written = 0
+            for piece in pieces:
+                written += target.write(piece.encode("utf-8", "replace"))
+    if session.as_json:
+        emit({"output": output, "format": format, "bytes": written})
+    elif output is not None:
+        note(f"wrote {written:,} bytes to {output}")
+
+
+@contextlib.contextmanager
+def _target(output: str | None) -> Iterator[BinaryIO]:
+    """Standard output, or a file that takes its name only when it is complete."""
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(output)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        partial.replace(path)
+    except OSError as error:
+        raise InvalidValue(f"{output} cannot be written: {error.strerror}", hint="name another file") from error
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,152 @@
+"""What the `graph` commands need, here and over HTTP: JSON values, as `/api/v1/graph` answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from evigraph.engine import Evigraph
+from evigraph.errors import InvalidValue
+from evigraph.query.request import parse
+from evigraph.wire import plain
+
+Json = dict[str, Any]
+Options = Mapping[str, Any]
+"""Keyword arguments of `engine.entities`; what is None or absent is left to its default."""
+
+PATH = "/api/v1/graph"
+MAX_CHARS = 10_000
+"""Characters of parameters that surely fit into one URL, percent-encoded."""
+_AS_JSON = ("document_filter", "metadata_filter", "predicates")
+
+
+class GraphBackend(Protocol):
+    """Raises the errors of `evigraph.errors`, also where a server raised them."""
+
+    def search(self, text: str, options: Options) -> Json: ...
+
+    def page(self, entity_id: str, options: Options) -> Json: ...
+
+    def neighbourhood(self, entity_id: str, options: Options) -> Json: ...
+
+    def paths(self, source: str, target: str, options: Options) -> Json: ...
+
+    def contradictions(self, entity_id: str | None, options: Options) -> Json: ...
+
+    def history(self, entity_id: str, options: Options) -> Json: ...
+
+    def merge(self, entities: Sequence[str], options: Options) -> Json: ...
+
+    def unmerge(self, merge_id: int) -> Json: ...
+
+    def merges(self, options: Options) -> Json: ...
+
+    def proposals(self, options: Options) -> Json: ...
+
+
+class LocalGraph:
+    """A `GraphBackend` over an open engine."""
+
+    def __init__(self, engine: Evigraph) -> None:
+        self._entities = engine.entities
+
+    def search(self, text: str, options: Options) -> Json:
+        return _plain(self._entities.search(text, **_read(options)))
+
+    def page(self, entity_id: str, options: Options) -> Json:
+        return _plain(self._entities.page(entity_id, **_read(options)))
+
+    def neighbourhood(self, entity_id: str, options: Options) -> Json:
+        return _plain(self._entities.neighbourhood(entity_id, **_read(options)))
+
+    def paths(self, source: str, target: str, options: Options) -> Json:
+        return _plain(self._entities.paths(source, target, **_read(options)))
+
+    def contradictions(self, entity_id: str | None, options: Options) -> Json:
+        return _plain(self._entities.contradictions(entity_id, **_read(options)))
+
+    def history(self, entity_id: str, options: Options) -> Json:
+        return _plain(self._entities.history(entity_id, **_read(options)))
+
+    def merge(self, entities: Sequence[str], options: Options) -> Json:
+        return _plain(self._entities.merge(entities, **_given(options)))
+
+    def unmerge(self, merge_id: int) -> Json:
+        return {"merge_id": merge_id, "generation": self._entities.unmerge(merge_id)}
+
+    def merges(self, options: Options) -> Json:
+        return {"merges": plain(self._entities.merges(**_read(options)))}
+
+    def proposals(self, options: Options) -> Json:
+        return {"proposals": plain(self._entities.proposals(**_read(options)))}
+
+
+class RemoteGraph:
+    """A `GraphBackend` over HTTP; `request(method, path, …)` is that of `RemoteEngine`."""
+
+    def __init__(self, request: Callable[..., Json]) -> None:
+        self._request = request
+
+    def search(self, text: str, options: Options) -> Json:
+        return self._get("entities", {**options, "q": text})
+
+    def page(self, entity_id: str, options: Options) -> Json:
+        return self._get(_entity(entity_id), options)
+
+    def neighbourhood(self, entity_id: str, options: Options) -> Json:
+        return self._get(f"{_entity(entity_id)}/neighbourhood", options)
+
+    def paths(self, source: str, target: str, options: Options) -> Json:
+        return self._get("paths", {**options, "from": source, "to": target})
+
+    def contradictions(self, entity_id: str | None, options: Options) -> Json:
+        return self._get("contradictions", {**options, "entity": entity_id})
+
+    def history(self, entity_id: str, options: Options) -> Json:
+        return self._get(f"{_entity(entity_id)}/history", options)
+
+    def merge(self, entities: Sequence[str], options: Options) -> Json:
+        return self._request("POST", f"{PATH}/merges", json={**_given(options), "entities": list(entities)})
+
+    def unmerge(self, merge_id: int) -> Json:
+        return self._request("DELETE", f"{PATH}/merges/{merge_id}")
+
+    def merges(self, options: Options) -> Json:
+        return self._get("merges", options)
+
+    def proposals(self, options: Options) -> Json:
+        return self._get("proposals", options)
+
+    def _get(self, path: str, options: Options) -> Json:
+        import json
+
+        given = {name: json.dumps(value) if name in _AS_JSON else value for name, value in _given(options).items()}
+        if sum(len(str(value)) for value in given.values()) > MAX_CHARS:
+            raise InvalidValue(
+                "the filters are too long to be sent to the server that holds the store",
+                hint="name fewer documents, or stop the server and run the command again",
+            )
+        return self._request("GET", f"{PATH}/{path}", params=given)
+
+
+def _entity(entity_id: str) -> str:
+    # An empty piece would make it the path of the list; a server refuses a blank one with the engine's words.
+    return f"entities/{quote(entity_id or ' ', safe='')}"
+
+
+def _read(options: Options) -> dict[str, Any]:
+    """The options of a read, `as_of` by the rules of the query API."""
+    given = _given(options)
+    if "as_of" in given:
+        given["as_of"] = parse({"query": "-", "as_of": given["as_of"]}).as_of
+    return given
+
+
+def _given(options: Options) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _plain(value: Any) -> Json:
+    found: Json = plain(value)
+    return found

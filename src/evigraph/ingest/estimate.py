@@ -1,0 +1,56 @@
+"""What an index run would ask of a model, found out without asking it and without writing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evigraph.ingest.pipeline import WINDOW, Indexer, IndexOptions, batched
+from evigraph.ingest.read import read
+from evigraph.reports import ExtractionAccount, ExtractionEstimate, FileError
+from evigraph.text.language import detect_language
+
+
+class Estimator(Indexer):
+    """Goes an `Indexer`'s way through the inputs up to the point where the extractor would be called."""
+
+    def estimate(self, inputs: Sequence[Any], options: IndexOptions) -> ExtractionEstimate:
+        self.origin = options.origin
+        documents = unchanged = passages = 0
+        errors: list[FileError] = []
+        found = read(
+            inputs,
+            workspace=self.workspace,
+            root=options.root,
+            max_file_bytes=self.settings.max_file_bytes,
+            metadata=options.metadata,
+        )
+        for document in found:
+            if isinstance(document, FileError):
+                errors.append(document)
+                continue
+            documents += 1
+            before = self.store.known(self.workspace, [document.document_id]).get(document.document_id)
+            if before and not before.deleted and before.content_hash == self._payload_hash(document):
+                unchanged += 1
+                continue
+            opening = next((part.text[:4000] for part in document.segments()), "")
+            language = detect_language(f"{document.title}\n{opening}")
+            # The number of a revision that does not exist; no reply is stored under it.
+            for window in batched(self._passages(document, 0, language), WINDOW):
+                passages += len(window)
+                self.extractor.estimate(window, title=document.title)
+        account = self.extractor.account or ExtractionAccount(model="")
+        return ExtractionEstimate(
+            extractor=self.extractor.name,
+            documents=documents,
+            unchanged=unchanged,
+            passages=passages,
+            calls=account.calls,
+            cached=account.cached,
+            prompt_tokens=account.prompt_tokens,
+            completion_tokens=account.completion_tokens,
+            budget=account.budget,
+            over_budget=account.budget is not None and account.tokens > account.budget,
+            errors=tuple(errors),
+        )

@@ -1,0 +1,1 @@
+"""Reads behind `engine.entities`: an entity's page, what lies around it, and what is said against what."""

@@ -1,0 +1,71 @@
+"""What the changes of a workspace that are not publications amount to at a generation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from evigraph.domain import DomainSchema, EntityType, PredicateType
+from evigraph.store.rows import utc
+from evigraph.views import Merge
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkspaceState:
+    """The embedding model in force, the merges that stand, and the domain schema (None where none was given)."""
+
+    model: str = ""
+    dimension: int = 0
+    merges: tuple[Merge, ...] = ()
+    schema: DomainSchema | None = None
+
+
+STATE_KINDS = ("embedder", "merge", "unmerge", "schema")
+"""Kinds of change that a state is folded from."""
+
+
+def fold(rows: Iterable[tuple[str, int, datetime, str]]) -> WorkspaceState:
+    """The state after changes `(kind, generation, at, detail)`, which come by rising generation."""
+    state = WorkspaceState()
+    merges: dict[int, Merge] = {}
+    for kind, generation, at, text in rows:
+        detail = json.loads(text)
+        if kind == "embedder":
+            state = replace(state, model=detail["model"], dimension=detail["dimension"])
+        elif kind == "merge":
+            merges[generation] = Merge(
+                merge_id=generation,
+                canonical=detail["canonical"],
+                entities=tuple(detail["entities"]),
+                reason=detail["reason"],
+                merged_at=utc(at),
+            )
+        elif kind == "unmerge":
+            merges.pop(detail["merge_id"], None)
+        else:
+            state = replace(state, schema=schema_from(detail))
+    return replace(state, merges=tuple(merges.values()))
+
+
+def schema_from(detail: dict[str, Any]) -> DomainSchema | None:
+    """A stored schema; an empty record means that it was taken back."""
+    if not detail:
+        return None
+    return DomainSchema(
+        types=tuple(EntityType(**item) for item in detail["types"]),
+        predicates=tuple(_predicate(item) for item in detail["predicates"]),
+    )
+
+
+def _predicate(item: dict[str, Any]) -> PredicateType:
+    return PredicateType(
+        name=item["name"],
+        description=item["description"],
+        domain=tuple(item["domain"]),
+        range=tuple(item["range"]),
+        functional=item["functional"],
+        synonyms=tuple(item["synonyms"]),
+    )

@@ -1,0 +1,139 @@
+"""Run the scope-leak probes against the store with one predicate missing at a time.
+
+Worlds are played once, on sound code. Then each mutation (as JSON on standard input) in turn replaces the code of its
+module, and the probes run until one objects. Run by `tools/mutate_visibility.py` on a copy of the sources.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import signal
+import sys
+import tempfile
+import time
+import types
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from scope_check import Case, Memory, Stage
+from scope_world import Homographs, World, worlds
+from test_scope_leak import ASKED, QUIET, VIEWS
+
+from evigraph import Evigraph
+from evigraph.errors import StoreError
+from small import CountingEmbedder, OneStore
+
+LONGEST = 120
+"""Seconds that a mutation may take: without a condition, a page may follow itself for ever."""
+
+
+def some_worlds(number: int) -> list[World]:
+    drawn: list[World] = []
+
+    @settings(max_examples=number, derandomize=True, **QUIET)
+    @given(world=worlds(views=VIEWS, asked=ASKED))
+    def draw(world: World) -> None:
+        drawn.append(world)
+
+    draw()
+    return drawn
+
+
+def codes(holder: Any, prefix: str = "") -> dict[str, Any]:
+    """Every function of a module or class, by its qualified name."""
+    found: dict[str, Any] = {}
+    home = {getattr(holder, "__name__", ""), getattr(holder, "__module__", "")}
+    for name, value in vars(holder).items():
+        plain = (
+            value.fget if isinstance(value, property) else value.func if isinstance(value, cached_property) else value
+        )
+        if isinstance(plain, types.FunctionType) and plain.__module__ in home:
+            found[f"{prefix}{name}"] = plain
+        elif isinstance(plain, type) and plain.__module__ in home:
+            found |= codes(plain, f"{prefix}{name}.")
+    return found
+
+
+@contextlib.contextmanager
+def swapped(name: str, source: str) -> Iterator[None]:
+    """The module with other sources: its functions get their code, its constants their values."""
+    module = importlib.import_module(name)
+    other = types.ModuleType(name)
+    other.__dict__.update(__file__=module.__file__, __package__=module.__package__)
+    exec(compile(source, str(module.__file__), "exec"), other.__dict__)  # noqa: S102 - our own sources
+    mine, theirs = codes(module), codes(other)
+    before = {key: function.__code__ for key, function in mine.items()}
+    texts = {key: value for key, value in vars(module).items() if isinstance(value, str) and not key.startswith("__")}
+    for key, function in mine.items():
+        function.__code__ = theirs[key].__code__
+    for key in texts:
+        setattr(module, key, getattr(other, key))
+    try:
+        yield
+    finally:
+        for key, function in mine.items():
+            function.__code__ = before[key]
+        for key, text in texts.items():
+            setattr(module, key, text)
+
+
+def judged(cases: list[Case], graph: Evigraph) -> tuple[str, str, int]:
+    """Outcome, how it showed, and the number of probes that ran."""
+    graph.store._states.clear()
+    graph._cache.clear()
+    ran = 0
+    for case in cases:
+        for probe in case.probes:
+            ran += 1
+            try:
+                probe.check()
+            except AssertionError as error:
+                lines = str(error).splitlines()
+                return "killed", f"{probe.name}: {lines[1].strip() if len(lines) > 1 else repr(error)}", ran
+            except StoreError as error:
+                return "invalid", str(error), ran
+            except Exception as error:
+                return "killed", f"{probe.name}: {type(error).__name__}: {error}", ran
+    return "survived", "", ran
+
+
+def report(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError(f"no end within {LONGEST} s")
+
+
+def main(number: int) -> None:
+    mutants = json.load(sys.stdin)
+    signal.signal(signal.SIGALRM, _give_up)
+    with tempfile.TemporaryDirectory() as folder:
+        store = OneStore(Path(folder))
+        engine = store.engine(embedder=CountingEmbedder(max_tokens=32), extractor=Homographs())
+        stage = Stage(engine.in_workspace(f"leak{place}") for place in count())
+        cases = [case for world in some_worlds(number) for case in stage.cases(world)]
+        # A statement that a mutation leaves alone has the same rows as before.
+        with Memory(engine):
+            outcome, why, ran = judged(cases, engine)
+            report(json.dumps({"cases": len(cases), "probes": ran, "outcome": outcome, "why": why}))
+            for mutant in mutants:
+                started = time.monotonic()
+                signal.alarm(LONGEST)
+                with swapped(f"evigraph.store.{mutant['module']}", mutant["source"]):
+                    outcome, why, ran = judged(cases, engine)
+                signal.alarm(0)
+                took = time.monotonic() - started
+                report(json.dumps({"outcome": outcome, "why": why, "probes": ran, "seconds": took}))
+        store.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,102 @@
+"""Nothing of a passage outside the visible, filtered set shows in any field of any response.
+
+Shown by comparison: a filtered question about a workspace with a history is answered exactly as the bare question in a
+workspace of its own, into which only what the scope shows was ever indexed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from scope_check import MODES, SURFACES, UNFILTERED, Case, Stage
+from scope_world import Homographs, World, worlds
+
+from evigraph.query.retrieve import RETRIEVERS
+from evigraph.types import Mode
+from small import CountingEmbedder, OneStore
+
+VIEWS, ASKED = 5, 2
+BRIEF = 10
+"""Worlds in the short run: times `VIEWS * ASKED`, 100 cases."""
+LONG = 200
+QUIET: dict[str, Any] = {
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": list(HealthCheck),
+    "phases": (Phase.explicit, Phase.generate),
+}
+"""A world takes seconds to play, so a failing one is shown as it is: shrinking would take minutes."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run compared, so that it cannot pass by comparing nothing."""
+
+    cases: int = 0
+    hiding: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+
+    def check(self, case: Case) -> None:
+        for probe in case.probes:
+            got = probe.check()
+            self.asked[probe.name] += 1
+            empty = "error" in got or ("chunks" in got and not got["chunks"] and not got["entities"])
+            self.found[probe.name] += not empty
+        self.cases += 1
+        self.hiding += case.hiding
+
+    def suffices(self, cases: int) -> None:
+        assert self.cases >= cases
+        assert self.hiding >= cases / 2
+        assert set(self.asked) == {*(mode.value for mode in MODES), *SURFACES}
+        for name, number in self.asked.items():
+            assert number >= (cases / 50 if name in UNFILTERED else cases / ASKED), f"{name} was hardly asked: {self}"
+            assert self.found[name] >= number / 20, f"{name} hardly found anything: {self}"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Empty workspaces, one after the other. Short passages, so that a document has several."""
+    store = OneStore(tmp_path_factory.mktemp("scopes"))
+    engine = store.engine(embedder=CountingEmbedder(max_tokens=32), extractor=Homographs())
+    yield Stage(engine.in_workspace(f"leak{number}") for number in count())
+    store.close()
+
+
+def test_every_mode_that_retrieves_is_compared() -> None:
+    assert set(MODES) | {Mode.BYPASS} == set(RETRIEVERS) == set(Mode)
+
+
+def test_a_scope_shows_nothing_from_outside_it(stage: Stage) -> None:
+    tally = Tally()
+
+    @settings(max_examples=BRIEF, derandomize=True, **QUIET)
+    @given(world=worlds(views=VIEWS, asked=ASKED))
+    def check(world: World) -> None:
+        for case in stage.cases(world):
+            tally.check(case)
+
+    check()
+    tally.suffices(BRIEF * VIEWS * ASKED)
+
+
+@pytest.mark.verify
+def test_a_scope_shows_nothing_from_outside_it_at_length(stage: Stage) -> None:
+    tally = Tally()
+
+    @seed(20_260)
+    @settings(max_examples=LONG, **QUIET)
+    @given(world=worlds(views=VIEWS, asked=ASKED))
+    def check(world: World) -> None:
+        for case in stage.cases(world):
+            tally.check(case)
+
+    check()
+    tally.suffices(LONG * VIEWS * ASKED)
