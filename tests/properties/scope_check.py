@@ -1,266 +1,78 @@
-"""How a world is played, what is asked of it, and how a response is judged."""
+"""How a response of the scope-leak test is judged."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
-from scope_world import (
-    Asked,
-    Deletion,
-    Document,
-    Merging,
-    Published,
-    Schema,
-    Unmerging,
-    View,
-    World,
-    joined,
-    matches,
-    telling_words,
-    undated,
-)
+from scope_decoys import FAR, Decoys
+from scope_oracle import Life, Rows, telling_words, undated
+from scope_play import Memory, Played, References, moment_of, play
+from scope_surfaces import MODES, PAST, SURFACES, UNFILTERED, UNLIKE, Read, of_mode
+from scope_world import Asked, Document, View, World
 
 from evigraph import Evigraph
-from evigraph.errors import EvigraphError, StoreError
-from evigraph.query.retrieve import RETRIEVERS
-from evigraph.store import visibility
-from evigraph.types import Mode
-from evigraph.wire import answer_to_wire, plain
+from evigraph.errors import BeforePruneHorizon, EvigraphError, NotFound, StoreError
+from evigraph.store import Store, exporting, visibility
+from evigraph.store.keys import revision_key
 
-MODES = tuple(mode for mode in Mode if mode is not Mode.BYPASS and mode in RETRIEVERS)
-"""All that retrieve; `bypass` reads nothing."""
-SPECIAL = {
-    Mode.TRAVERSE: lambda asked: {"seeds": list(asked.seeds), "direction": asked.direction},
-    Mode.PLAN: lambda asked: {"plan": asked.plan},
-}
-"""Modes that need more than the question."""
 NOT_COMPARED = {
     *("generation", "revision", "published_at", "merge_id", "merged_at", "merges"),
     "cached",
 }
 """Numbers and times of the two histories, and how merges were recorded."""
-
-Read = Callable[[Evigraph, Asked, Mapping[str, Any]], dict[str, Any]]
-SURFACES: dict[str, Read] = {
-    "search": lambda graph, asked, scope: plain(graph.entities.search(asked.seeds[0].lower(), **scope)),
-    "list": lambda graph, asked, scope: plain(graph.entities.search(limit=50, **scope)),
-    "list of a longer type": lambda graph, asked, scope: plain(graph.entities.search(type="ORGANIZATION", **scope)),
-    "list of a type": lambda graph, asked, scope: plain(graph.entities.search(type="PERSON", **scope)),
-    "page": lambda graph, asked, scope: plain(graph.entities.page(asked.seeds[0], **scope)),
-    "page of a place": lambda graph, asked, scope: plain(graph.entities.page(asked.seeds[1], **scope)),
-    "neighbourhood": lambda graph, asked, scope: plain(
-        graph.entities.neighbourhood(
-            asked.seeds[0],
-            depth=2,
-            per_node_limit=asked.options["per_node_limit"],
-            predicates=asked.options.get("predicates"),
-            direction=asked.direction,
-            **scope,
-        )
-    ),
-    "paths": lambda graph, asked, scope: plain(graph.entities.paths(asked.seeds[0], asked.seeds[2], **scope)),
-    "contradictions": lambda graph, asked, scope: plain(graph.entities.contradictions(**scope)),
-    "contradictions of one": lambda graph, asked, scope: plain(graph.entities.contradictions(asked.seeds[0], **scope)),
-    "export": lambda graph, asked, scope: {
-        "rows": [json.loads(line) for line in "".join(graph.export("jsonl", **scope)).splitlines()[1:]]
-    },
-    "export as GraphML": lambda graph, asked, scope: {
-        "lines": [
-            line for line in "".join(graph.export("graphml", **scope)).splitlines() if 'key="g_generation"' not in line
-        ]
-    },
-    "schema": lambda graph, asked, scope: plain(graph.schema(**scope)),
-    "merges": lambda graph, asked, scope: {"merges": plain(graph.entities.merges(**scope))},
-    "history": lambda graph, asked, scope: plain(graph.entities.history(asked.seeds[0], **scope)),
-}
-"""What shows the graph beside the modes."""
-UNFILTERED = {"schema", "merges"}
-"""Those that take no filter."""
-UNLIKE = {"history", "merges"}
-"""Those that show the past, or how merges were recorded, which another history cannot equal: only their words count."""
+TEXTS, REVISIONS = "texts", "revisions"
+"""What is asked by document rather than of a scope."""
 
 
-@dataclass(slots=True)
-class Played:
-    """A world as recorded in a workspace."""
-
-    graph: Evigraph
-    published: dict[str, list[Published]] = field(default_factory=dict)
-    merges: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
-    unmerged: list[tuple[int, int]] = field(default_factory=list)
-    schemas: list[tuple[int, Schema]] = field(default_factory=list)
-    moments: list[tuple[datetime, int]] = field(default_factory=list)
-
-    @property
-    def versions(self) -> int:
-        """How many texts were ever published."""
-        return sum(one[2] is not None for versions in self.published.values() for one in versions)
-
-    def visible(self, generation: int, filters: Mapping[str, Any]) -> list[Document]:
-        latest = [
-            max((one for one in versions if one[0] <= generation), key=lambda one: one[0], default=None)
-            for versions in self.published.values()
-        ]
-        documents = [one[2] for one in latest if one is not None and one[2] is not None]
-        return [document for document in documents if matches(document, filters)]
-
-    def ever(self, generation: int, filters: Mapping[str, Any]) -> list[Document]:
-        """All that was visible at some time until then, whatever became of it."""
-        versions = [one for versions in self.published.values() for one in versions if one[0] <= generation]
-        return [one[2] for one in versions if one[2] is not None and matches(one[2], filters)]
-
-    def revisions(self, generation: int, *, past: bool) -> frozenset[tuple[str, int]]:
-        """Numbers of the revisions that are visible, or with `past` of all that were, filters aside."""
-        shown = set()
-        for document_id, versions in self.published.items():
-            until = sorted(one[:2] for one in versions if one[0] <= generation)
-            shown.update((document_id, revision) for _, revision in (until if past else until[-1:]))
-        return frozenset(shown)
-
-    def schema(self, generation: int) -> Schema | None:
-        return next((schema for at, schema in reversed(self.schemas) if at <= generation), None)
-
-    def standing(self, generation: int) -> list[tuple[str, ...]]:
-        gone = {merge_id for at, merge_id in self.unmerged if at <= generation}
-        return [entities for at, entities in self.merges if at <= generation and at not in gone]
-
-
-# ------------------------------------------------------------------ playing a world
-
-
-def play(world: World, graph: Evigraph) -> Played:
-    played = Played(graph=graph)
-    for operation in world.history:
-        if isinstance(operation, Deletion):
-            played.published[operation.document_id].append((graph.delete(operation.document_id), 0, None))
-        elif isinstance(operation, Merging):
-            played.merges.append((merge(graph, operation.entities), operation.entities))
-        elif isinstance(operation, Schema):
-            played.schemas.append((graph.set_schema(operation.fields), operation))
-        elif isinstance(operation, Unmerging):
-            merge_id = played.merges[operation.number][0]
-            generation = graph.store.record_change(graph.workspace, "unmerge", {"merge_id": merge_id})
-            played.unmerged.append((generation, merge_id))
-        else:
-            report = graph.index(operation)
-            assert not report.errors
-            for document in operation:
-                _note(played, document)
-        played.moments.append((datetime.now(UTC), graph.store.generation(graph.workspace)))
-    return played
-
-
-def merge(graph: Evigraph, entities: tuple[str, ...]) -> int:
-    detail = {"canonical": entities[0], "entities": list(entities), "reason": ""}
-    return graph.store.record_change(graph.workspace, "merge", detail)
-
-
-def _note(played: Played, document: Document) -> None:
-    newest = played.graph.revisions(document["document_id"])[-1]
-    versions = played.published.setdefault(document["document_id"], [])
-    if versions and versions[-1][0] == newest.generation:
-        assert versions[-1][2] == document, "a change was not published"
-    else:
-        versions.append((newest.generation, newest.revision, document))
-
-
-class Memory:
-    """Answers a statement that was asked before from memory: the modes share most of theirs, and histories are over."""
-
-    def __init__(self, graph: Evigraph) -> None:
-        self._store = graph.store
-        self._rows = graph.store.rows
-        self._kept: dict[str, Any] = {}
-        self._patch = pytest.MonkeyPatch()
-
-    def __enter__(self) -> Memory:
-        self._patch.setattr(self._store, "rows", self.rows)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._patch.undo()
-
-    def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        key = repr((sql, parameters))
-        if key not in self._kept:
-            self._kept[key] = self._rows(sql, parameters)
-        return list(self._kept[key])
-
-
-class References:
-    """Workspaces that hold what a scope shows and never held anything else, one for each set."""
-
-    def __init__(self, graphs: Iterator[Evigraph]) -> None:
-        self._graphs = graphs
-        self._kept: dict[str, Evigraph] = {}
-
-    def holding(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:
-        key = repr((documents, merges, schema))
-        if key not in self._kept:
-            self._kept[key] = self._built(documents, merges, schema)
-        return self._kept[key]
-
-    def _built(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:
-        graph = next(self._graphs)
-        if documents:
-            graph.index(documents[::-1])
-        sql = "SELECT DISTINCT entity_id FROM mentions WHERE workspace = {workspace:String}"
-        mentioned = {row[0] for row in graph.store.rows(sql, {"workspace": graph.workspace})}
-        for entities in joined(merges, mentioned):
-            merge(graph, entities)
-        if schema is not None:
-            graph.set_schema(schema.fields)
-        return graph
-
-
-def moment_of(played: Played, view: View) -> tuple[int | str | None, int]:
-    """What to say as `as_of`, and the generation that it means."""
-    last = played.moments[-1][1]
-    if view.moment is None:
-        return None, last
-    if view.by_time:
-        moment, generation = played.moments[round(view.moment * (len(played.moments) - 1))]
-        return moment.isoformat(), generation
-    generation = round(view.moment * last)
-    return generation, generation
-
-
-# ------------------------------------------------------------------ judging
+_TIGHT = (
+    (visibility, "RESOLVED", 0),
+    (exporting, "PASSAGES", 3),
+    (exporting, "ENTITIES", 4),
+    (exporting, "TEXT_PARTS", 1),
+)
+"""Limits that change how a scope is read, and nothing of what it shows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Probe:
-    """One response to judge. `expected` is that of a workspace which holds nothing else; None where only the words are
-    judged: all that may occur are `allowed`."""
+    """One response to judge: `expected` is that of a workspace which holds nothing else, `told` what is worked out from
+    the world, of which a response may say more. `allowed` are all words that may occur."""
 
     name: str
     where: str
     resolve: bool
     read: Callable[[], dict[str, Any]]
     expected: dict[str, Any] | None
+    told: dict[str, Any] | None = None
     allowed: frozenset[str]
     revisions: frozenset[tuple[str, int]]
     undated: int
+    generation: int
+    pinned: bool
 
     def check(self) -> dict[str, Any]:
         """The response, once it was found in order. Raises `AssertionError`."""
         with pytest.MonkeyPatch.context() as patch:
             if not self.resolve:
-                patch.setattr(visibility, "RESOLVED", 0)
+                for module, limit, value in _TIGHT:
+                    patch.setattr(module, limit, value)
+            if self.pinned:
+                patch.setattr(Store, "prune_horizon", lambda *_: 0)
             got = self.read()
         for echo in ("document_filter", "metadata_filter"):
             got.get("method_details", {}).pop(echo, None)
         left_out = got.get("stats", {}).pop("undated_left_out", self.undated)
         assert left_out == self.undated, f"{self.where}\nundated_left_out: {left_out} is not {self.undated}"
-        if self.expected is not None:
-            found = differences(comparable(got), self.expected)
-            assert not found, "\n".join((self.where, *found[:20]))
+        generation = got.get("generation", self.generation)
+        assert generation == self.generation, f"{self.where}\ngeneration: {generation} is not {self.generation}"
+        found = [] if self.expected is None else differences(comparable(got), self.expected)
+        found += [] if self.told is None else differences(_narrowed(got, self.told), self.told)
+        assert not found, "\n".join((self.where, *found[:20]))
         foreign = words(got) - self.allowed
         assert not foreign, f"{self.where}\n shows {sorted(foreign)}"
         unseen = set(cited(got)) - self.revisions
@@ -281,40 +93,122 @@ class Stage:
 
     def __init__(self, graphs: Iterator[Evigraph]) -> None:
         self._graphs = graphs
+        self._decoys = Decoys()
 
     def cases(self, world: World) -> Iterator[Case]:
         """Every view with every question; what is no mode is asked with the first question alone."""
-        played = play(world, next(self._graphs))
+        yield from self.judged(world, self.played(world))
+
+    def played(self, world: World) -> Played:
+        return play(world, next(self._graphs))
+
+    def judged(self, world: World, played: Played) -> Iterator[Case]:
+        rows = Rows(played.graph)
+        assert rows.mentions and rows.assertions, "the world says nothing"
+        self._decoys.add(played.graph)
         references = References(self._graphs)
         memory = Memory(played.graph)
         for view in world.views:
-            as_of, generation = moment_of(played, view)
-            documents = played.visible(generation, view.filters)
-            reference = references.holding(documents, played.standing(generation), played.schema(generation))
-            shown, past = words(documents), words(played.ever(generation, view.filters))
+            sight = _Sight(world=world, played=played, view=view, rows=rows)
+            reference = references.holding(sight.documents, sight.merges, played.schema(sight.generation))
             with memory:
                 for place, asked in enumerate(world.asked):
-                    named = words([asked.question, list(asked.seeds), asked.plan])
-                    reads = {mode.value: _of_mode(mode) for mode in MODES}
-                    if not place:
-                        reads |= {k: v for k, v in SURFACES.items() if not (k in UNFILTERED and view.filters)}
-                    scope = {**view.filters, "as_of": as_of}
-                    yield Case(
-                        probes=tuple(
-                            Probe(
-                                name=name,
-                                where=f"{name} under {scope}: {asked}",
-                                resolve=world.resolve,
-                                read=_bound(read, played.graph, asked, scope),
-                                expected=None if name in UNLIKE else _expected(_bound(read, reference, asked, {})),
-                                allowed=frozenset((past if name == "history" else shown) | named),
-                                revisions=played.revisions(generation, past=name == "history"),
-                                undated=undated(played.visible(generation, {}), view.filters),
-                            )
-                            for name, read in reads.items()
-                        ),
-                        hiding=bool(documents) and len(documents) < played.versions,
-                    )
+                    probes = list(sight.probes(asked, reference, modes_alone=bool(place)))
+                    hiding = bool(sight.documents) and len(sight.documents) < played.versions
+                    yield Case(probes=tuple(probes), hiding=hiding)
+
+
+class _Sight:
+    """One view of a played world: what may be seen, and the probes for it."""
+
+    def __init__(self, *, world: World, played: Played, view: View, rows: Rows) -> None:
+        self._world, self._played, self._view, self._rows = world, played, view, rows
+        self.as_of, self.generation = moment_of(played, view)
+        self._current = played.current(self.generation, view.filters)
+        self.documents: list[Document] = [document for _, document in self._current]
+        self.merges = played.standing(self.generation)
+        self._past: list[Life] = played.past(self.generation, view.filters)
+        self._undated = undated(played.visible(self.generation, {}), view.filters)
+        self._shown = words(self.documents)
+        self._ever = words([played.version(one.document_id, one.revision) for one in self._past])
+        self._revisions = frozenset((document["document_id"], revision) for revision, document in self._current)
+
+    def probes(self, asked: Asked, reference: Evigraph, *, modes_alone: bool) -> Iterator[Probe]:
+        reads = {mode.value: of_mode(mode) for mode in MODES}
+        if not modes_alone:
+            reads |= {k: v for k, v in SURFACES.items() if not (k in UNFILTERED and self._view.filters)}
+        scope = {**self._view.filters, "as_of": self.as_of}
+        for name, read in reads.items():
+            expected = None if name in UNLIKE else _expected(_bound(read, reference, asked, {}))
+            told = self._history(asked.seeds[PAST[name]]) if name in PAST else None
+            yield self._probe(
+                name, asked, scope, _bound(read, self._played.graph, asked, scope), expected=expected, told=told
+            )
+        if not modes_alone:
+            yield self._texts(asked, reference)
+            yield self._numbers(asked)
+
+    def _history(self, given: str) -> dict[str, Any]:
+        visible = frozenset(revision_key(*one) for one in self._revisions)
+        return self._rows.history(given, self._past, self.merges, visible)
+
+    def _texts(self, asked: Asked, reference: Evigraph) -> Probe:
+        graph = self._played.graph
+        shown = sorted(self._revisions)
+
+        def read() -> dict[str, Any]:
+            for name, _ in shown:
+                with contextlib.suppress(NotFound):
+                    graph.document_text(name, revision=FAR + 1)
+                    raise AssertionError(f"shows the text of {name} that was never published")
+            return {TEXTS: {name: graph.document_text(name, revision=number) for name, number in shown}}
+
+        told = {TEXTS: {name: reference.document_text(name) for name, _ in shown}}
+        return self._probe(TEXTS, asked, {}, read, told=told)
+
+    def _numbers(self, asked: Asked) -> Probe:
+        """Every revision of every document, which no scope limits."""
+        graph, published = self._played.graph, self._played.published
+
+        def read() -> dict[str, Any]:
+            histories = {name: graph.revisions(name) for name in published}
+            numbers = {
+                name: [[one.revision, one.generation, one.deleted] for one in of] for name, of in histories.items()
+            }
+            return {REVISIONS: numbers}
+
+        told = {
+            name: [[place, at, document is None] for place, (at, _, document) in enumerate(versions, start=1)]
+            for name, versions in published.items()
+        }
+        return self._probe(REVISIONS, asked, {}, read, told={REVISIONS: told})
+
+    def _probe(
+        self,
+        name: str,
+        asked: Asked,
+        scope: Mapping[str, Any],
+        read: Callable[[], dict[str, Any]],
+        *,
+        expected: dict[str, Any] | None = None,
+        told: dict[str, Any] | None = None,
+    ) -> Probe:
+        named = words([asked.question, *asked.seeds, *asked.named, asked.plan])
+        past = name in PAST
+        free = words(sorted(self._played.published)) if name == REVISIONS else set[str]()
+        return Probe(
+            name=name,
+            where=f"{name} under {scope}: {asked}",
+            resolve=self._world.resolve,
+            read=read,
+            expected=expected,
+            told=told,
+            allowed=frozenset((self._ever if past else self._shown) | named | free),
+            revisions=frozenset((one.document_id, one.revision) for one in self._past) if past else self._revisions,
+            undated=self._undated,
+            generation=self.generation,
+            pinned=self._view.pinned,
+        )
 
 
 def _expected(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -324,26 +218,27 @@ def _expected(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return cast(dict[str, Any], comparable(got))
 
 
-def _of_mode(mode: Mode) -> Read:
-    def read(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> dict[str, Any]:
-        special = SPECIAL[mode](asked) if mode in SPECIAL else {}
-        return answer_to_wire(graph.ask(asked.question, mode=mode.value, **{**asked.options, **special, **scope}))
-
-    return read
-
-
 def _bound(read: Read, graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
     """The response as sent, or the error."""
 
     def attempt() -> dict[str, Any]:
         try:
             return read(graph, asked, scope)
-        except StoreError:
-            raise
         except EvigraphError as error:
+            if isinstance(error, StoreError) and not isinstance(error, BeforePruneHorizon):
+                raise
             return {"error": error.code, "message": str(error), "hint": error.hint}
 
     return attempt
+
+
+def _narrowed(got: Any, told: Any) -> Any:
+    """Of a response what the world tells of it."""
+    if isinstance(got, dict) and isinstance(told, dict):
+        return {key: _narrowed(got[key], value) for key, value in told.items() if key in got}
+    if isinstance(got, list) and isinstance(told, list) and len(got) == len(told):
+        return [_narrowed(*pair) for pair in zip(got, told, strict=True)]
+    return got
 
 
 def comparable(value: Any) -> Any:

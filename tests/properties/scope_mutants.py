@@ -1,7 +1,8 @@
 """Run the scope-leak probes against the store with one predicate missing at a time.
 
 Worlds are played once, on sound code. Then each mutation (as JSON on standard input) in turn replaces the code of its
-module, and the probes run until one objects. Run by `tools/mutate_visibility.py` on a copy of the sources.
+module, and the probes run until one objects. Where it is in what writes, some worlds are played anew with it. Run by
+`tools/mutate_visibility.py`.
 """
 
 from __future__ import annotations
@@ -14,23 +15,31 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
-from scope_check import Case, Memory, Stage
-from scope_world import Homographs, World, worlds
+from scope_check import Case, Stage
+from scope_directed import DIRECTED
+from scope_draw import worlds
+from scope_play import Memory, Played
+from scope_world import Homographs, World
 from test_scope_leak import ASKED, QUIET, VIEWS
 
 from evigraph import Evigraph
 from evigraph.errors import StoreError
 from small import CountingEmbedder, OneStore
 
-LONGEST = 120
+LONGEST = 30
 """Seconds that a mutation may take: without a condition, a page may follow itself for ever."""
+
+
+REPLAYED = ("loops", "pruned")
+"""Worlds to play anew with a mutation of what writes."""
 
 
 def some_worlds(number: int) -> list[World]:
@@ -83,24 +92,51 @@ def swapped(name: str, source: str) -> Iterator[None]:
             setattr(module, key, text)
 
 
-def judged(cases: list[Case], graph: Evigraph) -> tuple[str, str, int]:
+def judged(cases: Iterable[tuple[str, Case]], graph: Evigraph) -> tuple[str, str, int]:
     """Outcome, how it showed, and the number of probes that ran."""
     graph.store._states.clear()
     graph._cache.clear()
     ran = 0
-    for case in cases:
+    for world, case in cases:
         for probe in case.probes:
             ran += 1
-            try:
-                probe.check()
-            except AssertionError as error:
-                lines = str(error).splitlines()
-                return "killed", f"{probe.name}: {lines[1].strip() if len(lines) > 1 else repr(error)}", ran
-            except StoreError as error:
-                return "invalid", str(error), ran
-            except Exception as error:
-                return "killed", f"{probe.name}: {type(error).__name__}: {error}", ran
+            found = _objection(probe.check)
+            if found is not None:
+                return found[0], f"{world}, {probe.name}: {found[1]}", ran
     return "survived", "", ran
+
+
+def _objection(attempt: Callable[[], object]) -> tuple[str, str] | None:
+    """Outcome and how it showed; None where nothing did."""
+    try:
+        attempt()
+    except AssertionError as error:
+        lines = str(error).splitlines() or [repr(error)]
+        return "killed", lines[min(1, len(lines) - 1)].strip()
+    except StoreError as error:
+        return "invalid" if "refused a statement" in str(error) else "killed", str(error)
+    except Exception as error:
+        return "killed", f"{type(error).__name__}: {error}"
+    return None
+
+
+def replayed(stage: Stage, graph: Evigraph, change: Callable[[], AbstractContextManager[None]]) -> tuple[str, str, int]:
+    """Play worlds while the change is in force, and judge them when it is not."""
+    for name in REPLAYED:
+        world = DIRECTED[name]
+        done: list[Played] = []
+        with change():
+            found = _objection(partial(_play, stage, world, done))
+        if found is not None:
+            return found[0], f"{name}, playing: {found[1]}", 0
+        outcome, why, ran = judged(((name, case) for case in stage.judged(world, done[0])), graph)
+        if outcome != "survived":
+            return outcome, why, ran
+    return "survived", "", 0
+
+
+def _play(stage: Stage, world: World, done: list[Played]) -> None:
+    done.append(stage.played(world))
 
 
 def report(line: str) -> None:
@@ -119,19 +155,25 @@ def main(number: int) -> None:
         store = OneStore(Path(folder))
         engine = store.engine(embedder=CountingEmbedder(max_tokens=32), extractor=Homographs())
         stage = Stage(engine.in_workspace(f"leak{place}") for place in count())
-        cases = [case for world in some_worlds(number) for case in stage.cases(world)]
+        named = {**DIRECTED, **{f"random {place}": world for place, world in enumerate(some_worlds(number))}}
+        cases = [(name, case) for name, world in named.items() for case in stage.cases(world)]
         # A statement that a mutation leaves alone has the same rows as before.
-        with Memory(engine):
+        memory = Memory(engine)
+        with memory:
             outcome, why, ran = judged(cases, engine)
-            report(json.dumps({"cases": len(cases), "probes": ran, "outcome": outcome, "why": why}))
-            for mutant in mutants:
-                started = time.monotonic()
-                signal.alarm(LONGEST)
-                with swapped(f"evigraph.store.{mutant['module']}", mutant["source"]):
+        report(json.dumps({"cases": len(cases), "probes": ran, "outcome": outcome, "why": why}))
+        for mutant in mutants:
+            started = time.monotonic()
+            change = partial(swapped, f"evigraph.store.{mutant['module']}", mutant["source"])
+            signal.alarm(LONGEST)
+            if mutant["writes"]:
+                outcome, why, ran = replayed(stage, engine, change)
+            else:
+                with memory, change():
                     outcome, why, ran = judged(cases, engine)
-                signal.alarm(0)
-                took = time.monotonic() - started
-                report(json.dumps({"outcome": outcome, "why": why, "probes": ran, "seconds": took}))
+            signal.alarm(0)
+            took = time.monotonic() - started
+            report(json.dumps({"outcome": outcome, "why": why, "probes": ran, "seconds": took}))
         store.close()
 
 

@@ -185,22 +185,56 @@ def _m0005_extraction_cache(client: Any) -> None:
 def _m0006_assertion_granules(client: Any) -> None:
     # A traversal looks up scattered entities, then fetches some dozens of scattered assertions whole. Small granules in
     # small compressed blocks make that a third of the work at a million assertions, for a fifth more space.
-    client.command("DROP TABLE IF EXISTS assertions_rebuilt SYNC")
-    client.command(f"""
-        CREATE TABLE assertions_rebuilt (
+    _rebuild(
+        client,
+        "assertions",
+        """
             workspace LowCardinality(String), assertion_id String, revision_key UInt128, passage_index UInt32,
             document_id String, subject_id String, subject_name String, subject_type LowCardinality(String),
             predicate LowCardinality(String), object_id String, object_name String,
             object_type LowCardinality(String), description String, start UInt64, end UInt64,
             confidence Float32, weight Float32, extractor LowCardinality(String), verified Bool,
             PROJECTION by_object (SELECT * ORDER BY workspace, object_id, revision_key, passage_index),
-            PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index)
-        ) ENGINE = MergeTree ORDER BY (workspace, subject_id, revision_key, passage_index)
-        SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 65536,
-            {_SETTINGS}""")
-    client.command("INSERT INTO assertions_rebuilt SELECT * FROM assertions")
-    client.command("EXCHANGE TABLES assertions_rebuilt AND assertions")
-    client.command("DROP TABLE assertions_rebuilt SYNC")
+            PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index)""",
+        order="workspace, subject_id, revision_key, passage_index",
+        settings="index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 65536",
+    )
+
+
+def _m0007_publication_granules(client: Any) -> None:
+    # Every write looks its document up here: small granules keep that from growing with the corpus.
+    _rebuild(
+        client,
+        "publications",
+        """
+            workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
+            generation UInt64, published_at DateTime64(6, 'UTC'), deleted Bool,
+            origin String, source String, title String, date Nullable(Date32), metadata Map(String, String),
+            media_type LowCardinality(String), language LowCardinality(String), content_hash String,
+            passages UInt32, terms UInt64, INDEX by_generation generation TYPE minmax GRANULARITY 1""",
+        order="workspace, document_id, revision",
+        settings="index_granularity = 256",
+    )
+    _rebuild(
+        client,
+        "stagings",
+        """
+            workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
+            staged_at DateTime64(6, 'UTC')""",
+        order="workspace, document_id, revision",
+        settings="index_granularity = 256",
+    )
+
+
+def _rebuild(client: Any, table: str, columns: str, *, order: str, settings: str) -> None:
+    """Give a table another layout. Begun anew where a crash cut it short; the table itself is whole at any time."""
+    client.command(f"DROP TABLE IF EXISTS {table}_rebuilt SYNC")
+    client.command(f"""
+        CREATE TABLE {table}_rebuilt ({columns}
+        ) ENGINE = MergeTree ORDER BY ({order}) SETTINGS {settings}, {_SETTINGS}""")
+    client.command(f"INSERT INTO {table}_rebuilt SELECT * FROM {table}")
+    client.command(f"EXCHANGE TABLES {table}_rebuilt AND {table}")
+    client.command(f"DROP TABLE {table}_rebuilt SYNC")
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -210,6 +244,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0004_name_forms,
     _m0005_extraction_cache,
     _m0006_assertion_granules,
+    _m0007_publication_granules,
 )
 
 

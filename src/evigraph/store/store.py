@@ -145,16 +145,7 @@ class Store(Database):
     def reserve(self, workspace: str, document_ids: Sequence[str]) -> dict[str, int]:
         """Reserve the next revision number of each document, above any that was ever staged."""
         with self.writing:
-            sql = """
-                SELECT document_id, max(revision) FROM (
-                    SELECT document_id, revision FROM stagings
-                    WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)}
-                    UNION ALL
-                    SELECT document_id, revision FROM publications
-                    WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)})
-                GROUP BY document_id"""
-            last = dict(self.rows(sql, {"workspace": workspace, "ids": list(document_ids)}))
-            reserved = {document_id: last.get(document_id, 0) + 1 for document_id in document_ids}
+            reserved = self._next_revisions(workspace, document_ids)
             now = datetime.now(UTC)
             self.insert(
                 "stagings",
@@ -162,6 +153,18 @@ class Store(Database):
                 [[workspace, name, number, revision_key(name, number), now] for name, number in reserved.items()],
             )
             return reserved
+
+    def _next_revisions(self, workspace: str, document_ids: Sequence[str]) -> dict[str, int]:
+        sql = """
+            SELECT document_id, max(revision) FROM (
+                SELECT document_id, revision FROM stagings
+                WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)}
+                UNION ALL
+                SELECT document_id, revision FROM publications
+                WHERE workspace = {workspace:String} AND document_id IN {ids:Array(String)})
+            GROUP BY document_id"""
+        last = dict(self.rows(sql, {"workspace": workspace, "ids": list(document_ids)}))
+        return {document_id: last.get(document_id, 0) + 1 for document_id in document_ids}
 
     def stage(self, workspace: str, model: str, batch: Sequence[StagedPassages]) -> None:
         """Write passages and all that hangs on them. Nothing of it is visible before `publish`."""
@@ -195,19 +198,19 @@ class Store(Database):
     def delete(self, workspace: str, document_id: str) -> int:
         """Publish a revision without passages; return its generation. Raises `NotFound` if nothing is visible."""
         with self.writing:
-            known = self.known(workspace, [document_id]).get(document_id)
-            if known is None or known.deleted:
-                raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
             # By sorted key: what is visible of the whole corpus is no matter of one deletion.
             sql = """
-                SELECT origin, source, media_type FROM publications
+                SELECT deleted, origin, source, media_type FROM publications
                 WHERE workspace = {workspace:String} AND document_id = {id:String}
                 ORDER BY revision DESC, generation DESC LIMIT 1"""
-            [[origin, source, media_type]] = self.rows(sql, {"workspace": workspace, "id": document_id})
-            revision = self.reserve(workspace, [document_id])[document_id]
+            rows = self.rows(sql, {"workspace": workspace, "id": document_id})
+            if not rows or rows[0][0]:
+                raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
+            _, origin, source, media_type = rows[0]
+            # Nothing is staged for a tombstone, so its number needs no reservation.
             tombstone = Publication(
                 document_id=document_id,
-                revision=revision,
+                revision=self._next_revisions(workspace, [document_id])[document_id],
                 origin=origin,
                 source=source,
                 title="",

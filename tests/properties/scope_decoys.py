@@ -1,0 +1,101 @@
+"""Rows that no response may show, put beside those of a world once it is played.
+
+Two other workspaces hold the same documents under the same keys, with other words; one of them under keys that were
+passed round, so that what is hidden here is visible there. The workspace itself gets the rows of an index run that
+never published, of a re-embedding that never switched, and of summaries, which no mode reads yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evigraph import Evigraph
+
+FOREIGN = {"a": "Aamuv", "z": "Zamuv"}
+"""Begins every text of the other workspaces, sorted before and behind all others; `telling_words` knows both."""
+FAR = 1_000_000
+"""Generations, revision numbers and passages that lie beyond those of a world."""
+
+_TEXTS = ("text", "description", "context", "title", "source", "name", "subject_name", "object_name")
+_ROWS = (
+    "passages",
+    "document_texts",
+    "passage_vectors",
+    "terms",
+    "mentions",
+    "name_forms",
+    "assertions",
+    "fact_vectors",
+)
+_TURNED = "arrayElement({turned:Array(UInt128)}, indexOf({keys:Array(UInt128)}, revision_key))"
+_MODELS = ("another", "some other")
+"""Sorted before and behind the one in force."""
+_OTHER = "arrayMap(i -> toFloat32(i = 1 + rowNumberInAllBlocks() % length(vector)), arrayEnumerate(vector))"
+
+
+class Decoys:
+    """Copies rows within one store. The tables' columns are read once."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[str]] = {}
+
+    def add(self, graph: Evigraph) -> None:
+        """Around the rows of the graph's workspace as they are now."""
+        if not self._columns:
+            self._columns = _columns(graph)
+        own = graph.workspace
+        first, last = ({column: f"concat('{word} ', {column})" for column in _TEXTS} for word in FOREIGN.values())
+        opposite = {"vector": "arrayMap(x -> -x, vector)"}
+        turned, keys = self._turned(graph)
+        for table in _ROWS:
+            self._copy(graph, table, {"workspace": f"'a {own}'", "revision_key": _TURNED, **first}, turned)
+            self._copy(graph, table, {"workspace": f"'z {own}'", **last, **opposite})
+            self._copy(graph, table, {"revision_key": f"revision_key + {FAR}"}, only=keys)
+        for table in ("passages", "passage_vectors"):
+            summary = {"level": "1", "passage_index": f"passage_index + {FAR}", **last}
+            self._copy(graph, table, summary, only=keys)
+        for table in ("passage_vectors", "fact_vectors"):
+            for model in _MODELS:
+                self._copy(graph, table, {"model": f"'{model}'", "vector": _OTHER, **last}, only=[*keys])
+        for table in ("publications", "stagings", "changes"):
+            # So that the newest generation of all is another workspace's, which published what is only staged here.
+            beyond = {column: f"{column} + {FAR}" for column in ("generation", "revision", "revision_key")}
+            late = {"workspace": f"'a {own}'", **beyond, **first}
+            self._copy(graph, table, late)
+            self._copy(graph, table, {"workspace": f"'z {own}'", **last})
+        for other in FOREIGN:
+            graph.store.command(
+                "INSERT INTO changes VALUES ({workspace:String}, {generation:UInt64}, now64(6), 'prune', '{}')",
+                {"workspace": f"{other} {own}", "generation": FAR},
+            )
+
+    def _turned(self, graph: Evigraph) -> tuple[dict[str, list[int]], list[int]]:
+        sql = "SELECT DISTINCT revision_key FROM passages WHERE workspace = {workspace:String} ORDER BY revision_key"
+        keys = [row[0] for row in graph.store.rows(sql, {"workspace": graph.workspace})]
+        return {"keys": keys, "turned": [*keys[1:], *keys[:1]]}, keys
+
+    def _copy(
+        self,
+        graph: Evigraph,
+        table: str,
+        changed: Mapping[str, str],
+        bound: Mapping[str, list[int]] | None = None,
+        *,
+        only: list[int] | None = None,
+    ) -> None:
+        columns = self._columns[table]
+        chosen = ", ".join(f"{changed.get(column, column)}" for column in columns)
+        where = "" if only is None else " AND revision_key IN {only:Array(UInt128)}"
+        graph.store.command(
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {chosen} FROM {table}"
+            f" WHERE workspace = {{own:String}}{where}",
+            {"own": graph.workspace, **(bound or {}), **({} if only is None else {"only": only})},
+        )
+
+
+def _columns(graph: Evigraph) -> dict[str, list[str]]:
+    sql = "SELECT table, name FROM system.columns WHERE database = currentDatabase() ORDER BY table, position"
+    found: dict[str, list[str]] = {}
+    for table, name in graph.store.rows(sql, {}):
+        found.setdefault(table, []).append(name)
+    return found

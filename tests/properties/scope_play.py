@@ -1,0 +1,160 @@
+"""Playing a world of the scope-leak test into a workspace, and building what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from scope_oracle import Life, Rows, joined, lives, matches
+from scope_world import Deletion, Document, Merging, Pruning, Published, Schema, Unmerging, View, World
+
+from evigraph import Evigraph
+
+
+@dataclass(slots=True)
+class Played:
+    """A world as recorded in a workspace."""
+
+    graph: Evigraph
+    published: dict[str, list[Published]] = field(default_factory=dict)
+    merges: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+    unmerged: list[tuple[int, int]] = field(default_factory=list)
+    schemas: list[tuple[int, Schema]] = field(default_factory=list)
+    horizons: list[int] = field(default_factory=list)
+    moments: list[tuple[datetime, int]] = field(default_factory=list)
+
+    @property
+    def versions(self) -> int:
+        """How many texts were ever published."""
+        return sum(one[2] is not None for versions in self.published.values() for one in versions)
+
+    def current(self, generation: int, filters: Mapping[str, Any]) -> list[tuple[int, Document]]:
+        """Visible revision numbers with their documents."""
+        latest = [
+            max((one for one in versions if one[0] <= generation), key=lambda one: one[0], default=None)
+            for versions in self.published.values()
+        ]
+        shown = [(one[1], one[2]) for one in latest if one is not None and one[2] is not None]
+        return [(revision, document) for revision, document in shown if matches(document, filters)]
+
+    def visible(self, generation: int, filters: Mapping[str, Any]) -> list[Document]:
+        return [document for _, document in self.current(generation, filters)]
+
+    def past(self, generation: int, filters: Mapping[str, Any]) -> list[Life]:
+        """All that was visible at some time until then and is not pruned."""
+        horizon = max((one for one in self.horizons if one <= generation), default=0)
+        return list(lives(self.published, generation, horizon, filters))
+
+    def version(self, document_id: str, revision: int) -> Document | None:
+        return next(one[2] for one in self.published[document_id] if one[1] == revision)
+
+    def schema(self, generation: int) -> Schema | None:
+        return next((schema for at, schema in reversed(self.schemas) if at <= generation), None)
+
+    def standing(self, generation: int) -> list[tuple[str, ...]]:
+        gone = {merge_id for at, merge_id in self.unmerged if at <= generation}
+        return [entities for at, entities in self.merges if at <= generation and at not in gone]
+
+
+def play(world: World, graph: Evigraph) -> Played:
+    played = Played(graph=graph)
+    for operation in world.history:
+        if isinstance(operation, Deletion):
+            versions = played.published[operation.document_id]
+            versions.append((graph.delete(operation.document_id), len(versions) + 1, None))
+        elif isinstance(operation, Merging):
+            played.merges.append((merge(graph, operation.entities), operation.entities))
+        elif isinstance(operation, Schema):
+            played.schemas.append((graph.set_schema(operation.fields), operation))
+        elif isinstance(operation, Unmerging):
+            merge_id = played.merges[operation.number][0]
+            generation = graph.store.record_change(graph.workspace, "unmerge", {"merge_id": merge_id})
+            played.unmerged.append((generation, merge_id))
+        elif isinstance(operation, Pruning):
+            played.horizons.append(graph.store.record_change(graph.workspace, "prune", {}))
+        else:
+            report = graph.index(operation)
+            assert not report.errors
+            for document in operation:
+                _note(played, document)
+        played.moments.append((datetime.now(UTC), graph.store.generation(graph.workspace)))
+    return played
+
+
+def merge(graph: Evigraph, entities: tuple[str, ...]) -> int:
+    detail = {"canonical": entities[0], "entities": list(entities), "reason": ""}
+    return graph.store.record_change(graph.workspace, "merge", detail)
+
+
+def _note(played: Played, document: Document) -> None:
+    newest = played.graph.revisions(document["document_id"])[-1]
+    versions = played.published.setdefault(document["document_id"], [])
+    if versions and versions[-1][0] == newest.generation:
+        assert versions[-1][2] == document, "a change was not published"
+    else:
+        # A gap would tell of what other workspaces hold.
+        assert newest.revision == len(versions) + 1, f"revision {newest.revision} follows {len(versions)}"
+        versions.append((newest.generation, newest.revision, document))
+
+
+def moment_of(played: Played, view: View) -> tuple[int | str | None, int]:
+    """What to say as `as_of`, and the generation that it means."""
+    last = played.moments[-1][1]
+    if view.moment is None:
+        return None, last
+    if view.by_time:
+        moment, generation = played.moments[round(view.moment * (len(played.moments) - 1))]
+        return moment.isoformat(), generation
+    generation = round(view.moment * last)
+    return generation, generation
+
+
+class Memory:
+    """Answers a statement that was asked before from memory: the modes share most of theirs, and histories are over."""
+
+    def __init__(self, graph: Evigraph) -> None:
+        self._store = graph.store
+        self._rows = graph.store.rows
+        self._kept: dict[str, Any] = {}
+        self._patch = pytest.MonkeyPatch()
+
+    def __enter__(self) -> Memory:
+        self._patch.setattr(self._store, "rows", self.rows)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patch.undo()
+
+    def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        key = repr((sql, parameters))
+        if key not in self._kept:
+            self._kept[key] = self._rows(sql, parameters)
+        return list(self._kept[key])
+
+
+class References:
+    """Workspaces that hold what a scope shows and never held anything else, one for each set."""
+
+    def __init__(self, graphs: Iterator[Evigraph]) -> None:
+        self._graphs = graphs
+        self._kept: dict[str, Evigraph] = {}
+
+    def holding(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:
+        key = repr((documents, merges, schema))
+        if key not in self._kept:
+            self._kept[key] = self._built(documents, merges, schema)
+        return self._kept[key]
+
+    def _built(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:
+        graph = next(self._graphs)
+        if documents:
+            graph.index(documents[::-1])
+        mentioned = {row[1] for row in Rows(graph).mentions}
+        for entities in joined(merges, mentioned):
+            merge(graph, entities)
+        if schema is not None:
+            graph.set_schema(schema.fields)
+        return graph
