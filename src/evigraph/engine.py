@@ -130,8 +130,9 @@ class Evigraph:
     def import_graph(self, path: str | Path, *, format: str | None = None, **options: Any) -> ImportReport:
         """Import a graph made elsewhere: a GraphRAG output folder, a corpus with OpenIE triples, or JSON Lines as
         `export` writes them (`format` is `graphrag`, `openie` or `jsonl`; by default it is found out). Its documents
-        are then like any other. `root`, `metadata` and `progress` as for `index`. Rows that cannot be used are in the
-        report. Raises `ReadError`s and `MissingExtra`."""
+        are then like any other. With `extract` the extractor reads the passages besides. `root`, `metadata` and
+        `progress` as for `index`. Rows that cannot be used are in the report. Raises `ReadError`s and `MissingExtra`.
+        """
         return import_graph(Indexer(*self._parts), path, format=format, **options)
 
     def export(self, format: str = "jsonl", **filters: Any) -> Iterator[str]:

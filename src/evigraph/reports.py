@@ -126,7 +126,8 @@ class ImportProblem:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportReport:
     """Outcome of one `import_graph` call. `rows` counts what was read by kind of row, `counts` what was made of it
-    (of documents that changed), `not_imported` the rows of tables that have no use here yet, each with the reason."""
+    (of documents that changed), `not_imported` the rows of tables that have no use here yet, each with the reason.
+    `extraction` is the account of an extractor that asks a model, where passages were read too."""
 
     format: str
     documents: tuple[IndexedDocument, ...]
@@ -138,6 +139,7 @@ class ImportReport:
     generation: int
     seconds: float
     job_id: str = ""
+    extraction: ExtractionAccount | None = None
 
     def count(self, reason: str) -> int:
         """How many rows had a problem of this reason."""

@@ -168,7 +168,8 @@ class EntityMerge:
 class EntityPage:
     """Everything the visible, filtered passages say of an entity, and nothing else. Lists are cut to the page asked
     for; `totals` counts each in full. `weight` is the sum over its assertions, co-occurrence left out. `degree` counts
-    distinct neighbours. `homographs` have the same name and another type."""
+    distinct neighbours. `homographs` have the same name and another type. An entity that only assertions name has no
+    mentions, names or sources. `truncated` says what of the contradictions was not compared or is not shown."""
 
     generation: int
     id: str
@@ -187,11 +188,13 @@ class EntityPage:
     merges: tuple[EntityMerge, ...]
     homographs: tuple[EntityHit, ...]
     totals: EntityTotals
+    truncated: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntityTotals:
-    """How many there are of each list of a page, whatever was cut."""
+    """How many there are of each list of a page, whatever was cut; of contradictions those that were found, where
+    `EntityPage.truncated` says that not all was compared."""
 
     names: int
     sources: int
@@ -229,12 +232,13 @@ class Neighbourhood:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PathHop:
-    """One step from entity `source` to entity `target`, and the assertions that support it, surest first. An
-    assertion may point either way."""
+    """One step from entity `source` to entity `target`, and the assertions that support it, surest first, at most
+    five; `total` counts all. An assertion may point either way."""
 
     source: str
     target: str
     statements: tuple[Statement, ...]
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -249,7 +253,7 @@ class PathView:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PathList:
     """The shortest paths between two entities, all of `length` hops; None where none was found within `max_length`.
-    `truncated` says which limit cut what: a path may then have been missed."""
+    `truncated` says which limit cut what: where it cut the search, a path may have been missed."""
 
     generation: int
     source: str
@@ -291,7 +295,8 @@ class Contradiction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContradictionList:
-    """Negations first, then functional ones, then possible ones. `truncated` says which limit cut what."""
+    """Negations first, then functional ones, then possible ones. `truncated` says which limit cut what, and where
+    there may be more than `total`."""
 
     generation: int
     total: int

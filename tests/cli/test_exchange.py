@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import httpx2
 import pytest
 
 from evigraph import errors
@@ -124,3 +126,28 @@ def test_both_go_through_a_server(graph: Path, tmp_path: Path) -> None:
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
+
+
+def _remote(answer: Callable[[httpx2.Request], httpx2.Response]) -> RemoteEngine:
+    client = httpx2.Client(base_url="http://gone", transport=httpx2.MockTransport(answer))
+    return RemoteEngine("http://gone", "default", client=client)
+
+
+def test_a_server_that_goes_away_during_an_export_is_a_store_error() -> None:
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused")
+
+    def break_off(request: httpx2.Request) -> httpx2.Response:
+        def body() -> Iterator[bytes]:
+            yield b"{}"
+            raise httpx2.ReadError("gone")
+
+        return httpx2.Response(200, content=body())
+
+    for answer in (refuse, break_off):
+        with pytest.raises(errors.StoreUnavailable) as raised:
+            list(_remote(answer).export("jsonl", {}))
+        assert "http://gone" in str(raised.value)
+        assert "evigraph serve" in raised.value.hint
+    with pytest.raises(errors.StoreUnavailable, match="not as an evigraph server"):
+        list(_remote(lambda request: httpx2.Response(502, text="bad gateway")).export("jsonl", {}))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from evigraph import Evigraph
+from evigraph.graph import aliases
 from evigraph.graph.aliases import Candidate, candidates, propose, weigh
 from evigraph.store.keys import PassageKey
 from evigraph.store.names import NamedEntity, NamesTogether
@@ -15,6 +16,7 @@ from evigraph.text.names import entity_id
 from evigraph.types import Chunk, DocumentFilter
 from evigraph.views import AliasProposal
 from small import OneStore, item
+from triples import TripleExtractor
 
 TEXTS = [
     item("a", "J. Smith repaired wells. John Smith received rods in Tarn."),
@@ -158,3 +160,30 @@ def test_passages_that_name_both_decide(text: str, related: int, score: float, t
     assert (found.canonical, found.chunk_ids) == (long, ("d#0",))
     assert found.score == pytest.approx(score)
     assert told in found.evidence
+
+
+def paying(*names: str) -> str:
+    return "\n".join(f"{name} | PAID | Tarn" for name in names)
+
+
+def test_a_cap_on_forms_hides_no_meaning(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row is read, and of `J Smith` that would be one of two meanings."""
+    graph = store.engine(extractor=TripleExtractor())
+    graph.index([item("a", paying("J Smith", "Jane Smith", "John Smith", "Z Reed", "Zoe Reed"))])
+    monkeypatch.setattr(aliases, "FORM_PAIRS", 1)
+    found = proposed(graph)
+    assert found[person("z reed"), person("zoe reed")].guards[1] == "stands for nothing else here"
+    assert not any(person("j smith") in pair and found[pair].kind == "initials" for pair in found)
+
+
+def test_a_cap_on_passages_is_told(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = store.engine(extractor=TripleExtractor())
+    graph.index([item(name, paying("Z Reed", "Zoe Reed")) for name in "abc"])
+    [found] = proposed(graph).values()
+    assert "; 3 passages name both" in found.evidence
+    monkeypatch.setattr(aliases, "SHARED_PASSAGES", 2)
+    [cut] = proposed(graph).values()
+    assert "; at least 2 passages name both" in cut.evidence
+    monkeypatch.setattr(aliases, "SHARED_PASSAGES", 0)
+    [blind] = proposed(graph).values()
+    assert "not all passages were searched" in blind.evidence

@@ -102,3 +102,16 @@ def test_the_order_is_total() -> None:
         shuffled = claims.copy()
         Random(seed).shuffle(shuffled)
         assert contradictions(shuffled, SCHEMA) == expected
+
+
+@pytest.mark.parametrize("written", ["bornIn", "born in", "BORN_IN", "born-in"])
+def test_spellings_of_a_predicate_are_one(written: str) -> None:
+    schema = DomainSchema(predicates=(PredicateType(name="BORN_IN", functional=True),))
+    for given in (schema, None):
+        found = read_predicate(written, given)
+        assert (found.predicate, found.negated, found.functional) == ("BORN_IN", False, given is not None)
+        assert read_predicate(f"not {written}", given).negated
+
+
+def test_a_predicate_without_letters_stays_as_it_is() -> None:
+    assert read_predicate("=>", None).predicate == "=>"

@@ -14,6 +14,7 @@ import pytest
 from evigraph import AmbiguousEntity, BeforePruneHorizon, Evigraph, InputError, InvalidValue, NotFound
 from evigraph.domain import DomainSchema, PredicateType
 from evigraph.query.entities import Entities
+from evigraph.query.explore import claims
 from evigraph.wire import plain
 from small import PUMPS, OneStore, RuleExtractor, item
 
@@ -498,3 +499,151 @@ def test_an_injected_id_is_only_an_id(pumps: Evigraph, given: str) -> None:
     with pytest.raises(NotFound):
         pumps.entities.page(given)
     assert isinstance(pumps.entities.search(given).total, int)
+
+
+# ------------------------------------------------------------------ entities that only assertions name
+
+BOB = "location:bob"
+
+
+class Unmentioned(RuleExtractor):
+    """As the rule, but nothing mentions `Bob`, as an import may leave it."""
+
+    def extract(self, passages: Any, **options: Any) -> Any:
+        found = super().extract(passages, **options)
+        bare = tuple(one for one in found.mentions if one.key != "bob")
+        return dataclasses.replace(found, mentions=bare)
+
+
+@pytest.fixture(scope="module")
+def bob(store: OneStore) -> Evigraph:
+    engine = store.engine(extractor=Unmentioned())
+    engine.index(
+        [item("one", "Hana Sefu trained Bob. Bob visited Tarn.", title=""), item("two", "Vane paid.", title="")]
+    )
+    return engine
+
+
+def test_what_only_assertions_name_is_shown_wherever_it_is_walked(bob: Evigraph) -> None:
+    [path] = bob.entities.paths(SEFU, TARN).paths
+    assert (path.entities, path.names) == ((SEFU, BOB, TARN), ("Hana Sefu", "Bob", "Tarn"))
+    near = bob.entities.neighbourhood(SEFU, depth=2)
+    assert [(one.id, one.name, one.type, one.degree, one.distance) for one in near.entities] == [
+        (BOB, "Bob", "LOCATION", 2, 1),
+        (TARN, "Tarn", "LOCATION", 1, 2),
+    ]
+
+
+def test_what_only_assertions_name_is_read_by_its_id(bob: Evigraph) -> None:
+    page = bob.entities.page(BOB)
+    assert (page.name, page.type, page.degree, page.weight) == ("Bob", "LOCATION", 2, 2.0)
+    assert (page.mentions, page.names, page.sources, page.totals.mentions) == ((), (), (), 0)
+    assert [one.object for one in page.outgoing] == [TARN]
+    assert "Bob visited Tarn" in page.description
+    assert [one.id for one in bob.entities.neighbourhood(BOB).entities] == [TARN, SEFU]
+    assert bob.entities.contradictions(BOB).total == 0
+    assert bob.entities.paths(BOB, TARN).length == 1
+    history = bob.entities.history(BOB)
+    assert (history.name, history.type, history.total) == ("Bob", "LOCATION", 2)
+    with pytest.raises(NotFound):
+        bob.entities.page(BOB, document_filter={"document_ids": ["two"]})
+
+
+def test_its_name_is_found_as_a_hint_and_it_is_not_merged(bob: Evigraph) -> None:
+    assert bob.entities.search("bob").total == 0
+    for read in (bob.entities.page, bob.entities.neighbourhood, bob.entities.history):
+        with pytest.raises(NotFound) as raised:
+            read("Bob")
+        assert BOB in raised.value.hint
+    with pytest.raises(NotFound):
+        bob.entities.merge([BOB, SEFU])
+
+
+# ------------------------------------------------------------------ what is cut
+
+
+def test_statements_of_a_hop_that_are_not_shown_are_counted(store: OneStore) -> None:
+    engine = store.engine()
+    engine.index(
+        [
+            *(item(f"d{n}", "Hana Sefu visited Tarn.", title="") for n in range(4)),
+            *(item(f"e{n}", "Tarn thanked Hana Sefu.", title="") for n in range(4)),
+        ]
+    )
+    found = engine.entities.paths(SEFU, TARN)
+    [hop] = found.paths[0].hops
+    assert (len(hop.statements), hop.total) == (5, 8)
+    assert found.truncated == (f"5 of 8 assertions between {SEFU} and {TARN} are shown",)
+    [out] = engine.entities.paths(SEFU, TARN, direction="out").paths[0].hops
+    assert (len(out.statements), out.total) == (4, 4)
+    assert engine.entities.paths(SEFU, TARN, direction="out").truncated == ()
+
+
+def test_a_page_says_that_there_may_be_more_contradictions(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = store.engine()
+    engine.index([*RIVALS, item("fourth", "Corrick Vane visited Lowani."), item("fifth", "Corrick Vane visited Ulwe.")])
+    whole = engine.entities.page(VANE)
+    assert (whole.totals.contradictions, whole.truncated) == (2, ())
+    monkeypatch.setattr(claims, "PAIRS", 1)
+    cut = engine.entities.page(VANE)
+    assert cut.totals.contradictions == 1
+    assert cut.truncated == ("not all claims were compared: there may be more than 1 contradictions",)
+    assert "ask for one entity" in engine.entities.contradictions().truncated[0]
+
+
+def test_two_spellings_of_a_predicate_contradict_each_other(store: OneStore) -> None:
+    class Spelt(RuleExtractor):
+        def _claim(self, passage: Any, left: Any, right: Any, sentence: Any) -> Any:
+            found = super()._claim(passage, left, right, sentence)
+            return [
+                dataclasses.replace(one, predicate="bornIn" if passage.document_id == "a" else "BORN_IN")
+                for one in found
+            ]
+
+    engine = store.engine(extractor=Spelt())
+    engine.index([item("a", "Hana Sefu settled in Rome.", title=""), item("b", "Hana Sefu settled in Oslo.", title="")])
+    [possible] = engine.entities.contradictions().contradictions
+    assert (possible.kind, possible.predicate) == ("possible", "BORN_IN")
+    engine.set_schema(DomainSchema(predicates=(PredicateType(name="BORN_IN", functional=True),)))
+    [found] = engine.entities.contradictions().contradictions
+    assert (found.kind, sorted(side.predicate for side in found.sides)) == ("functional", ["BORN_IN", "bornIn"])
+
+
+# ------------------------------------------------------------------ merges count as one
+
+
+def test_a_claim_is_still_made_under_another_name_of_the_entity(store: OneStore) -> None:
+    engine = store.engine()
+    told = [item("a", "Doctor Sefu visited Tarn.", title=""), item("b", "Hana Sefu met. Doctor Sefu met.", title="")]
+    engine.index(told)
+    merge = engine.entities.merge(["person:doctor sefu", SEFU], canonical=SEFU)
+    engine.index([item("a", "Hana Sefu visited Tarn.", title="")])
+    ended = [one for one in engine.entities.history(SEFU).statements if not one.visible]
+    assert [(one.predicate, one.subject, one.still_made) for one in ended] == [("VISITED", SEFU, True)]
+    engine.entities.unmerge(merge.merge_id)
+    [apart] = engine.entities.history("person:doctor sefu").statements
+    assert not apart.still_made
+
+
+def test_a_merged_entity_is_found_by_the_type_of_any_member(store: OneStore) -> None:
+    engine = store.engine()
+    engine.index([item("a", "Hana Sefu visited Tarn.", title=""), item("b", "Big Sefu Works paid.", title="")])
+    other = "concept:big sefu works"
+    engine.entities.merge([SEFU, other], canonical=SEFU)
+    for text in ("", "sefu"):
+        for kind in ("CONCEPT", "PERSON"):
+            found = engine.entities.search(text, type=kind)
+            assert ([one.id for one in found.entities], found.total) == ([SEFU], 1), (text, kind)
+        assert engine.entities.search(text, type="CONCEPT", document_filter={"document_ids": ["a"]}).total == 0
+    assert [one.id for one in engine.entities.search(type="LOCATION").entities] == [TARN]
+
+
+def test_an_exported_degree_counts_merged_neighbours_once(store: OneStore) -> None:
+    engine = store.engine(extractor=Unmentioned())
+    engine.index([item("a", "Hana Sefu trained Bob. Doctor Sefu trained Bob.", title="")])
+    with engine.store.snapshot(engine.workspace) as snapshot:
+        assert {one.id: one.degree for one in snapshot.export_entities()}[BOB] == 2
+    engine.entities.merge([SEFU, "person:doctor sefu"])
+    with engine.store.snapshot(engine.workspace) as snapshot:
+        [bob] = [one for one in snapshot.export_entities() if one.id == BOB]
+    assert (bob.name, bob.type, bob.degree, bob.passages, bob.members) == ("Bob", "LOCATION", 1, 0, ())

@@ -103,7 +103,17 @@ def test_predicates_and_direction_hold(
     assert claims(found.relationships) == expected
     assert found.connections is not None
     assert found.connections.total == len(expected)
-    assert found.degraded == ()
+    unknown = "SUED" in (options.get("predicates") or ())
+    assert [sentence.split(" near it")[0] for sentence in found.degraded] == (
+        ["predicates: no assertion in scope has 'SUED'; left out;"] if unknown else []
+    )
+
+
+def test_a_predicate_may_be_written_in_any_case(notes: Evigraph) -> None:
+    for spelling in ("financed", "Financed"):
+        found = connect(notes, predicates=[spelling])
+        assert claims(found.relationships) == {("Nadia Roth", "FINANCED", "Nebius")}
+        assert found.degraded == ()
 
 
 def test_only_what_is_in_scope_is_connected(store: OneStore) -> None:

@@ -110,6 +110,7 @@ def test_a_scope_shows_no_member_it_does_not_mention(merges: list[Merge], visibl
         assert {shown.canonical, *shown.entities} <= visible
         whole = next(item for item in merges if item.merge_id == shown.merge_id)
         assert shown == whole or (set(whole.entities) - visible and shown.reason == "")
+        assert len(shown.entities) > 1, "one alone would tell that there is another"
 
 
 def test_the_latest_merge_names_its_group_where_the_scope_mentions_it() -> None:

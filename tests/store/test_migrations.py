@@ -74,7 +74,7 @@ def test_a_store_is_not_migrated_twice(client: Any) -> None:
 def test_a_migration_that_was_cut_short_is_done_again(client: Any) -> None:
     """The version is recorded after the statements; a crash between them repeats the statements."""
     build(client, 1)
-    MIGRATIONS[1](client)
+    MIGRATIONS[1](client, False)
     assert migrate(client) == len(MIGRATIONS)
     assert tables(client) == {*TABLES, "migrations"}
 
@@ -89,8 +89,26 @@ def test_forms_of_what_is_indexed_already_are_made(client: Any) -> None:
     version = [migration.__name__.endswith("name_forms") for migration in MIGRATIONS].index(True)
     client.command("DROP TABLE name_forms")
     for _ in range(2):
-        MIGRATIONS[version](client)
+        MIGRATIONS[version](client, False)
         assert client.query(sql).result_rows == before
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_table_of_an_old_layout_is_rebuilt_only_where_nobody_else_can_write(client: Any, alone: bool) -> None:
+    old = " SETTINGS cleanup_delay_period = 1, max_cleanup_delay_period = 2"
+    client.command(
+        "CREATE TABLE stagings (workspace LowCardinality(String), document_id String, revision UInt32,"
+        " revision_key UInt128, staged_at DateTime64(6, 'UTC')) ENGINE = MergeTree"
+        f" ORDER BY (workspace, document_id, revision){old}"
+    )
+    client.command("INSERT INTO stagings SELECT 'w', toString(number), 1, number, now64(6) FROM numbers(1000)")
+    before = client.query("SELECT * FROM stagings ORDER BY ALL").result_rows
+    for _ in range(2):
+        migrate(client, alone=alone)
+        assert client.query("SELECT * FROM stagings ORDER BY ALL").result_rows == before
+    layout = client.query("SELECT create_table_query FROM system.tables WHERE name = 'stagings'").result_rows[0][0]
+    assert ("index_granularity = 256" in layout) is alone
+    assert tables(client) == {*TABLES, "migrations"}
 
 
 def test_a_newer_store_is_refused_and_left_as_it_is(client: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from evigraph import errors
 from evigraph.ingest.imports.openie import CORPUS
 from evigraph.ingest.imports.rows import Folder
 
@@ -24,7 +25,14 @@ MAX_FILE_BYTES = 1 << 40
 _AS_JSON = ("document_filter", "metadata_filter")
 
 
-def send_graph(request: Callable[..., Json], path: str, *, format: str | None, metadata: Mapping[str, str]) -> Json:
+def send_graph(
+    request: Callable[..., Json],
+    path: str,
+    *,
+    format: str | None,
+    metadata: Mapping[str, str],
+    extract: bool = False,
+) -> Json:
     """Upload the files that an import of `path` would read. Raises what the server's import raises."""
     folder = Folder.open(Path(path), None, MAX_FILE_BYTES)
     files = [file for file in folder.files if file.suffix in SUFFIXES]
@@ -32,6 +40,8 @@ def send_graph(request: Callable[..., Json], path: str, *, format: str | None, m
     if corpus is not None and Path(path).is_file() and corpus not in files:
         files.append(corpus)
     fields = {"metadata": json.dumps(dict(metadata)), **({} if format is None else {"format": format})}
+    if extract:
+        fields["extract"] = "true"
     with contextlib.ExitStack() as opened:
         parts = [
             ("files", (file.name, opened.enter_context(folder.checked(file).open("rb")), "application/octet-stream"))
@@ -45,12 +55,40 @@ def receive_graph(
     headers: Mapping[str, str],
     format: str,
     filters: Mapping[str, Any],
+    *,
+    url: str,
     fail: Callable[[Json], Exception],
 ) -> Iterator[str]:
-    """The pieces of an export. `fail` makes the error that a problem stands for."""
+    """The pieces of an export. `fail` makes the error that a problem stands for; a server at `url` that does not
+    answer, or breaks off, is `StoreUnavailable`."""
     given = {name: json.dumps(value) if name in _AS_JSON else value for name, value in filters.items()}
-    with client.stream("GET", EXPORT, headers=headers, params={"format": format, **given}) as response:
-        if response.status_code >= 400:
-            response.read()
-            raise fail(response.json())
-        yield from response.iter_text()
+    try:
+        with client.stream("GET", EXPORT, headers=headers, params={"format": format, **given}) as response:
+            if response.status_code >= 400:
+                response.read()
+                raise fail(answered(url, response))
+            yield from response.iter_text()
+    except httpx2.HTTPError as error:
+        raise no_answer(url, error) from error
+
+
+def no_answer(url: str, error: httpx2.HTTPError) -> errors.StoreUnavailable:
+    """What a request that failed on the way becomes."""
+    return errors.StoreUnavailable(
+        f"the server at {url}, which holds the store, does not answer: {error}",
+        hint="wait for it, or restart it with `evigraph serve`",
+    )
+
+
+def answered(url: str, response: httpx2.Response) -> Json:
+    """The JSON object of a response. Raises `StoreUnavailable` where it is none, as from another kind of server."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise errors.StoreUnavailable(
+            f"{url} answers with status {response.status_code}, and not as an evigraph server",
+            hint="see what listens there, or stop it",
+        )
+    return body

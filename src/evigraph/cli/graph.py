@@ -22,31 +22,52 @@ _AS_JSON = ("document_filter", "metadata_filter", "predicates")
 
 
 class GraphBackend(Protocol):
-    """Raises the errors of `evigraph.errors`, also where a server raised them."""
+    """`engine.entities` as JSON. Every method takes the options of the one of its name there, and raises the errors of
+    `evigraph.errors`, also where a server raised them."""
 
-    def search(self, text: str, options: Options) -> Json: ...
+    def search(self, text: str, options: Options) -> Json:
+        """The answer of `Entities.search`."""
+        ...
 
-    def page(self, entity_id: str, options: Options) -> Json: ...
+    def page(self, entity_id: str, options: Options) -> Json:
+        """The page of one entity."""
+        ...
 
-    def neighbourhood(self, entity_id: str, options: Options) -> Json: ...
+    def neighbourhood(self, entity_id: str, options: Options) -> Json:
+        """What lies around an entity, nearest first."""
+        ...
 
-    def paths(self, source: str, target: str, options: Options) -> Json: ...
+    def paths(self, source: str, target: str, options: Options) -> Json:
+        """The shortest paths between two entities."""
+        ...
 
-    def contradictions(self, entity_id: str | None, options: Options) -> Json: ...
+    def contradictions(self, entity_id: str | None, options: Options) -> Json:
+        """Claims that do not go together; of all entities where `entity_id` is None."""
+        ...
 
-    def history(self, entity_id: str, options: Options) -> Json: ...
+    def history(self, entity_id: str, options: Options) -> Json:
+        """What was ever said of an entity, until it is pruned."""
+        ...
 
-    def merge(self, entities: Sequence[str], options: Options) -> Json: ...
+    def merge(self, entities: Sequence[str], options: Options) -> Json:
+        """Record that entities are one; the merge made."""
+        ...
 
-    def unmerge(self, merge_id: int) -> Json: ...
+    def unmerge(self, merge_id: int) -> Json:
+        """Take a merge back: `merge_id` and the new `generation`."""
+        ...
 
-    def merges(self, options: Options) -> Json: ...
+    def merges(self, options: Options) -> Json:
+        """`{"merges": [...]}`: those that stand, oldest first."""
+        ...
 
-    def proposals(self, options: Options) -> Json: ...
+    def proposals(self, options: Options) -> Json:
+        """`{"proposals": [...]}`: entities that may be one, best first."""
+        ...
 
 
 class LocalGraph:
-    """A `GraphBackend` over an open engine."""
+    """A `GraphBackend` over an open engine: each method reads or writes in this process."""
 
     def __init__(self, engine: Evigraph) -> None:
         self._entities = engine.entities
@@ -83,7 +104,7 @@ class LocalGraph:
 
 
 class RemoteGraph:
-    """A `GraphBackend` over HTTP; `request(method, path, …)` is that of `RemoteEngine`."""
+    """A `GraphBackend` over HTTP: each method is one request; `request(method, path, …)` is that of `RemoteEngine`."""
 
     def __init__(self, request: Callable[..., Json]) -> None:
         self._request = request

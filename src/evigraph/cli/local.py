@@ -42,10 +42,12 @@ class LocalEngine:
         *,
         format: str | None,
         metadata: Mapping[str, str],
+        extract: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
-        report: Json = plain(self.engine.import_graph(path, format=format, metadata=metadata, progress=progress))
-        return report
+        report = self.engine.import_graph(path, format=format, metadata=metadata, extract=extract, progress=progress)
+        found: Json = plain(report)
+        return found
 
     def export(self, format: str, filters: Mapping[str, Any]) -> Iterator[str]:
         return self.engine.export(format, **filters)

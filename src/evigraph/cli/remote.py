@@ -14,7 +14,7 @@ import httpx2
 
 from evigraph import errors
 from evigraph.cli.backend import Json
-from evigraph.cli.exchange import receive_graph, send_graph
+from evigraph.cli.exchange import answered, no_answer, receive_graph, send_graph
 from evigraph.cli.graph import RemoteGraph
 from evigraph.ingest.discover import SIDECAR_SUFFIX, FoundFile, discover
 from evigraph.reports import FileError, Progress
@@ -94,17 +94,18 @@ class RemoteEngine:
         *,
         format: str | None,
         metadata: Mapping[str, str],
+        extract: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
         """Upload what an import would read; the server bounds each file."""
         try:
-            return send_graph(self._json, path, format=format, metadata=metadata)
+            return send_graph(self._json, path, format=format, metadata=metadata, extract=extract)
         except _NothingIndexed as error:
             return error.report
 
     def export(self, format: str, filters: Mapping[str, Any]) -> Iterator[str]:
         """The pieces of an export as they arrive."""
-        return receive_graph(self._client, self._headers, format, filters, fail=_error)
+        return receive_graph(self._client, self._headers, format, filters, url=self.url, fail=_error)
 
     def ask(self, question: str, options: Mapping[str, Any]) -> Json:
         return self._json("POST", "/api/v1/query", json={"query": question, **options})
@@ -166,19 +167,8 @@ class RemoteEngine:
         try:
             response = self._client.request(method, path, headers=self._headers, **request)
         except httpx2.HTTPError as error:
-            raise errors.StoreUnavailable(
-                f"the server at {self.url}, which holds the store, does not answer: {error}",
-                hint="wait for it, or restart it with `evigraph serve`",
-            ) from error
-        try:
-            body = response.json()
-        except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            raise errors.StoreUnavailable(
-                f"{self.url} answers with status {response.status_code}, and not as an evigraph server",
-                hint="see what listens there, or stop it",
-            )
+            raise no_answer(self.url, error) from error
+        body = answered(self.url, response)
         if response.status_code >= 400:
             raise _error(body)
         return body

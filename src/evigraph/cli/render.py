@@ -84,6 +84,8 @@ def answer(wire: Mapping[str, Any]) -> None:
     for part in ("answer", "context", "prompt"):
         if wire[part] is not None:
             say(wire[part])
+    for path in wire["paths"]:
+        say(_path(path))
     if wire["citations"]:
         citations(wire["citations"])
     if wire["context"] is not None and not wire["citations"]:
@@ -93,6 +95,15 @@ def answer(wire: Mapping[str, Any]) -> None:
         say(f"degraded: {sentence}")
     for sentence in details.get("unsupported", ()):
         say(f"unsupported: {sentence}")
+
+
+def _path(path: Mapping[str, Any]) -> str:
+    """One path on a line, each hop in the direction its passage states."""
+    line = str(path["names"][0])
+    for start, hop, name in zip(path["entities"], path["relationships"], path["names"][1:], strict=False):
+        arrow = f"-[{hop['type']}]->" if hop["source"] == start else f"<-[{hop['type']}]-"
+        line += f" {arrow} {name} [{hop['chunk_id']}]"
+    return line
 
 
 def citations(cited: Sequence[Mapping[str, Any]]) -> None:

@@ -91,7 +91,8 @@ class Candidate:
 
 def propose(snapshot: Snapshot, *, limit: int = 50) -> list[AliasProposal]:
     """Proposals for the entities of a scope, best first, at most `limit`. Spelling is compared for the `COMPARED`
-    entities of most passages, vectors for `COMPARED_BY_VECTOR` of them; forms for all."""
+    entities of most passages, vectors for `COMPARED_BY_VECTOR` of them; forms for all, of which the first `FORM_PAIRS`
+    that stand for one entity alone are weighed."""
     entities = snapshot.named_entities(COMPARED)
     vectors = snapshot.entity_vectors([entity.entity_id for entity in entities[:COMPARED_BY_VECTOR]])
     found = candidates(entities, snapshot.forms_that_are_names(FORM_PAIRS), vectors)[:PAIRS_WEIGHED]
@@ -200,7 +201,10 @@ def _proposal(
     guards += ["no number differs"] if candidate.kind in ("spelling", "embedding") else ["stands for nothing else here"]
     told = [f'"{alias}" {WORDING[candidate.kind]} "{name}"']
     if shared:
-        told.append(f"{len(shared)} passage{'s name' if len(shared) > 1 else ' names'} both")
+        least = "at least " if together.cut else ""
+        told.append(f"{least}{len(shared)} passage{'s name' if len(shared) > 1 else ' names'} both")
+    elif together.cut:
+        told.append("not all passages were searched for one that names both")
     if defining:
         told.append("one is put in brackets behind the other")
         guards.append("one is explained by the other")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from evigraph.domain import DomainSchema
+from evigraph.domain import DomainSchema, PredicateType, predicate_key
 from evigraph.types import CO_OCCURS
 from evigraph.views import ContradictionKind
 
@@ -40,22 +40,38 @@ class Conflict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """How a predicate as written is to be read: its name in the schema, whether it denies, whether it is functional."""
+    """How a predicate as written is to be read: its name in the schema, or else in upper snake case; whether it denies,
+    whether it is functional."""
 
     predicate: str
     negated: bool
     functional: bool
 
 
+def read_predicates(predicates: Iterable[str], schema: DomainSchema | None) -> dict[str, Reading]:
+    """`NOT_ACQUIRE` denies `ACQUIRE`; spellings are read as one (`domain.predicate_key`), synonyms of the schema as the
+    predicate they stand for."""
+    known: dict[str, PredicateType] = {}
+    for predicate in schema.predicates if schema else ():
+        for spelling in (predicate.name, *predicate.synonyms):
+            known.setdefault(predicate_key(spelling), predicate)
+    return {written: _read(written, known) for written in predicates}
+
+
 def read_predicate(predicate: str, schema: DomainSchema | None) -> Reading:
-    """`NOT_ACQUIRE` denies `ACQUIRE`; synonyms of the schema are read as the predicate they stand for."""
-    bare = predicate.removeprefix(NEGATION)
-    for known in schema.predicates if schema else ():
-        # A predicate whose own name begins with the prefix is no denial.
-        for spelling in (predicate, bare):
-            if _folded(spelling) in {_folded(name) for name in (known.name, *known.synonyms)}:
-                return Reading(predicate=known.name, negated=spelling != predicate, functional=known.functional)
-    return Reading(predicate=bare, negated=bare != predicate, functional=False)
+    """As `read_predicates`, of one."""
+    return read_predicates([predicate], schema)[predicate]
+
+
+def _read(predicate: str, known: Mapping[str, PredicateType]) -> Reading:
+    key = predicate_key(predicate) or predicate
+    bare = key.removeprefix(NEGATION)
+    # A predicate whose own name begins with the prefix is no denial.
+    for spelling in (key, bare):
+        if spelling in known:
+            found = known[spelling]
+            return Reading(predicate=found.name, negated=spelling != key, functional=found.functional)
+    return Reading(predicate=bare, negated=bare != key, functional=False)
 
 
 def contradictions(claims: Iterable[Claim], schema: DomainSchema | None) -> list[Conflict]:
@@ -112,7 +128,3 @@ def _disagree(claims: Iterable[Claim]) -> bool:
         named[claim.document].add(claim.object)
     distinct: Collection[frozenset[str]] = {frozenset(objects) for objects in named.values()}
     return any(one.isdisjoint(other) for one, other in combinations(distinct, 2))
-
-
-def _folded(predicate: str) -> str:
-    return "_".join(predicate.casefold().replace("_", " ").split())

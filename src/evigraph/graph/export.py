@@ -1,5 +1,7 @@
 """A graph as text: GraphML for graph programs, JSON Lines for programs of any kind.
 
+Neither holds the domain schema, and merges are told by the groups that they make, without their reasons.
+
 Both take iterables and give lines, so that a graph of any size passes through. GraphML is that of
 http://graphml.graphdrawing.org, as NetworkX and Gephi read it.
 """

@@ -1,20 +1,26 @@
-"""The extractor of one index run: as it is, or, where it asks a model, with its cache, budget and account."""
+"""The extractor of one index run: as it is, or, where it asks a model, with its cache, budget and account; alone, or
+beside the graph that an import brings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from evigraph.errors import TokenBudgetReached
 from evigraph.ingest.extractors import Extractor
 from evigraph.ingest.extractors.base import ExtractionRun, ModelExtractor
+from evigraph.ingest.extractors.entities import majority_types
+from evigraph.ingest.sources import Given
 from evigraph.models.ports import ChatReply
 from evigraph.reports import ExtractionAccount
 from evigraph.store import Store
 from evigraph.store.extractions import StoredReplies, StoredReply
 from evigraph.store.keys import revision_key
-from evigraph.types import Extraction, Passage
+from evigraph.text.names import entity_id, split_entity_id
+from evigraph.types import Assertion, Extraction, Mention, Passage
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -105,3 +111,94 @@ class RunExtractor:
 
 def _asks(made: Extractor | ExtractionRun | None) -> TypeIs[ExtractionRun]:
     return hasattr(made, "account")
+
+
+def distinct(extraction: Extraction) -> Extraction:
+    """Without all but the first of equal claims at one place, which would share an id."""
+    kept: dict[tuple[int, str, str, str, int], Assertion] = {}
+    for item in extraction.assertions:
+        kept.setdefault((item.passage_index, item.subject_id, item.predicate, item.object_id, item.start), item)
+    return (
+        extraction if len(kept) == len(extraction.assertions) else replace(extraction, assertions=tuple(kept.values()))
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GivenAndExtracted:
+    """A `Given` whose passages the run's extractor reads too. What was given comes first, and stays of equal claims.
+    Where it is `untyped`, a name of it takes the type that the extractor gives it in the same window of passages."""
+
+    given: Given
+    extractor: RunExtractor
+    untyped: bool
+    counts: Counter[str]
+
+    @property
+    def name(self) -> str:
+        return f"{self.given.name}+{self.extractor.name}"
+
+    def passages(
+        self,
+        document_id: str,
+        *,
+        revision: int,
+        language: str,
+        chunked: Callable[[], Iterator[Passage]],
+        count_tokens: Callable[[str], int],
+        max_tokens: int,
+    ) -> Iterator[Passage]:
+        return self.given.passages(
+            document_id,
+            revision=revision,
+            language=language,
+            chunked=chunked,
+            count_tokens=count_tokens,
+            max_tokens=max_tokens,
+        )
+
+    def extract(self, passages: Sequence[Passage], *, title: str, language: str) -> Extraction:
+        given = self.given.extract(passages, title=title, language=language)
+        found = self.extractor.extract(passages, title=title, language=language)
+        if self.untyped:
+            given = _typed(given, majority_types((mention.key, mention.type) for mention in found.mentions))
+        mentions: dict[tuple[int, str, str, int, int, str], Mention] = {}
+        for item in (*given.mentions, *found.mentions):
+            mark = item.passage_index, item.entity_id, item.key, item.start, item.end, item.role
+            mentions.setdefault(mark, item)
+        both = replace(
+            found,
+            mentions=tuple(mentions.values()),
+            assertions=(*given.assertions, *found.assertions),
+            descriptions={**found.descriptions, **given.descriptions},
+        )
+        made = distinct(both)
+        self.counts["assertions_given"] += len(given.assertions)
+        self.counts["assertions_extracted"] += len(found.assertions)
+        self.counts["assertions_repeated"] += len(both.assertions) - len(made.assertions)
+        return made
+
+
+def _typed(given: Extraction, types: Mapping[str, str]) -> Extraction:
+    """The extraction with each name that `types` knows as an entity of that type."""
+
+    def named(identity: str) -> tuple[str, str]:
+        key, kind = split_entity_id(identity)
+        kind = types.get(key, kind)
+        return entity_id(key, kind), kind
+
+    def claim(item: Assertion) -> Assertion:
+        (subject_id, subject_type), (object_id, object_type) = named(item.subject_id), named(item.object_id)
+        return replace(
+            item, subject_id=subject_id, subject_type=subject_type, object_id=object_id, object_type=object_type
+        )
+
+    def mention(item: Mention) -> Mention:
+        identity, kind = named(item.entity_id)
+        return replace(item, entity_id=identity, type=kind)
+
+    return replace(
+        given,
+        mentions=tuple(map(mention, given.mentions)),
+        assertions=tuple(map(claim, given.assertions)),
+        descriptions={named(identity)[0]: text for identity, text in given.descriptions.items()},
+    )

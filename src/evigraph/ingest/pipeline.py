@@ -21,7 +21,7 @@ from evigraph.errors import EmbedderMismatch, EmptyDocument, EvigraphError, Inva
 from evigraph.ingest.chunk import CHUNKER, chunk
 from evigraph.ingest.discover import discover
 from evigraph.ingest.embed import FactEmbedder
-from evigraph.ingest.extraction import RunExtractor
+from evigraph.ingest.extraction import RunExtractor, distinct
 from evigraph.ingest.extractors import Extractor
 from evigraph.ingest.jobs import recorded
 from evigraph.ingest.read import read
@@ -235,7 +235,7 @@ class Indexer:
 
     def _prepare_window(self, document: SourceDocument, window: Sequence[Passage], tally: _Tally) -> StagedPassages:
         extractor = document.given or self.extractor
-        extraction = extractor.extract(window, title=document.title, language=tally.language)
+        extraction = distinct(extractor.extract(window, title=document.title, language=tally.language))
         vectors = self.embedder.embed([passage.searchable_text for passage in window])
         terms = [Counter(analyse(passage.searchable_text, tally.language)) for passage in window]
         facts = self.facts.embed(document.document_id, extraction, embedded=tally.entities)

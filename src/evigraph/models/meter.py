@@ -1,22 +1,47 @@
-"""Counts what one query (or one index run) asks of a chat model."""
+"""What stands between every chat model and the rest: replies put in order, and the count of what one query asks."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from evigraph.errors import ModelBadResponse
 from evigraph.models.ports import ChatModel, ChatReply, Message
+from evigraph.text.wellformed import well_formed
+
+MOST_TOKENS = 2**31
+"""A server that reports more, or less than none, reports nothing."""
+
+
+def readable(reply: ChatReply) -> tuple[ChatReply, int]:
+    """`reply` with what is no text removed and token counts that can be, and how many characters were removed. Raises
+    `ModelBadResponse` where its text is no string. Every reply passes here, for a chat model may be anybody's."""
+    if not isinstance(reply.text, str):
+        raise ModelBadResponse(
+            f"the chat model replied with {type(reply.text).__name__} instead of text",
+            hint="`ChatReply.text` must be a string; use an empty one where the model says nothing",
+        )
+    text, removed = well_formed(reply.text)
+    asked, said = _tokens(reply.prompt_tokens), _tokens(reply.completion_tokens)
+    name = well_formed(str(reply.model))[0]
+    return replace(reply, text=text, model=name, prompt_tokens=asked, completion_tokens=said), removed
+
+
+def _tokens(count: int | None) -> int | None:
+    return count if isinstance(count, int) and 0 <= count < MOST_TOKENS else None
 
 
 class Metered:
-    """A `ChatModel` that counts. Make one per query; safe across threads.
+    """A `ChatModel` that counts, and whose replies are `readable`. Make one per query; safe across threads.
 
     `calls` counts attempts by the caller, `failed` those that raised, `unreported` replies without a token
-    account (their tokens are in neither sum).
+    account (their tokens are in neither sum). `degrade` is told, in a sentence, when characters were removed.
     """
 
-    def __init__(self, chat: ChatModel) -> None:
+    def __init__(self, chat: ChatModel, *, degrade: Callable[[str], None] | None = None) -> None:
         self._chat = chat
+        self._degrade = degrade
         self._lock = threading.Lock()
         self.calls = 0
         self.failed = 0
@@ -36,7 +61,7 @@ class Metered:
         with self._lock:
             self.calls += 1
         try:
-            reply = self._chat.complete(messages, model=model)
+            reply, removed = readable(self._chat.complete(messages, model=model))
         except BaseException:
             with self._lock:
                 self.failed += 1
@@ -46,4 +71,6 @@ class Metered:
             self.completion_tokens += reply.completion_tokens or 0
             if reply.prompt_tokens is None and reply.completion_tokens is None:
                 self.unreported += 1
+        if removed and self._degrade is not None:
+            self._degrade(f"chat model: characters that are no text were removed from its reply ({removed})")
         return reply

@@ -101,7 +101,7 @@ class OpenAIChat:
             raise _bad(self._server, "`choices` is empty")
         usage = body.usage or _Usage()
         return ChatReply(
-            text=_text(body.choices[0].message.content),
+            text=body.choices[0].message.content,
             model=body.model or chosen,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
@@ -109,11 +109,6 @@ class OpenAIChat:
 
     def close(self) -> None:
         self._server.close()
-
-
-def _text(content: str) -> str:
-    """A reply with what is no text (NUL, half of a surrogate pair) shown as U+FFFD."""
-    return content.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
 
 
 class OpenAIEmbedder:

@@ -34,6 +34,7 @@ def assemble(run: Run) -> None:
         run.ledger.count("chunks_found", len(found.passages))
         run.ledger.count("entities_found", len(found.entities))
         total = found.relationships_found
+        run.ledger.count("unverified_relationships", sum(not item.verified for item in run.relationships))
         run.ledger.count("relationships_found", len(found.relationships) if total is None else total)
 
 

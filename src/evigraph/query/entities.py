@@ -47,7 +47,8 @@ BOUNDS: Mapping[str, tuple[int, int]] = {
 class Entities:
     """The graph of one workspace as visible, filtered passages make it.
 
-    An entity is given by its id (`type:name`) or by a name that it alone has; any member of a merge stands for all.
+    An entity is given by its id (`type:name`) or by a name that it alone has; any member of a merge stands for all. One
+    that only assertions name (an import may bring such) is given by its id, and neither searched for nor merged.
     Every read takes `as_of`, `document_filter` and `metadata_filter` as `ask` does. Raises `NotFound` with near names
     for an entity that nothing in scope mentions, `AmbiguousEntity` for a name of several, `BeforePruneHorizon`, and
     `InputError`s.
@@ -206,8 +207,8 @@ class Entities:
         if isinstance(entities, str) or len(entities) > BOUNDS["limit"][1]:
             raise InvalidValue("entities must be a list of at most 1,000 ids", hint="give ids such as `person:j smith`")
         with self._open(None, None, None) as snapshot:
-            given = [resolve(snapshot, entity) for entity in entities]
-            chosen = None if canonical is None else resolve(snapshot, canonical)
+            given = [resolve(snapshot, entity, asserted=False) for entity in entities]
+            chosen = None if canonical is None else resolve(snapshot, canonical, asserted=False)
         return self.store.merge(self.workspace, list(dict.fromkeys(given)), canonical=chosen, reason=reason)
 
     def unmerge(self, merge_id: int) -> int:

@@ -19,6 +19,7 @@ from evigraph.query.cache import ContextCache
 from evigraph.query.capabilities import capabilities
 from evigraph.query.enhance import enhance
 from evigraph.query.ledger import Ledger
+from evigraph.query.predicates import spelled
 from evigraph.query.retrieve import RETRIEVERS
 from evigraph.query.run import Run
 from evigraph.query.understand import understand
@@ -30,6 +31,7 @@ def retrieve(run: Run) -> None:
     """Run the mode's retriever over the scope."""
     with run.ledger.stage("retrieve") as record:
         if run.counts.passages or run.request.mode is Mode.BYPASS:
+            run.predicates = spelled(run)
             run.retrieved = RETRIEVERS[run.request.mode](run)
         record.items_out = len(run.retrieved.passages)
 
@@ -90,14 +92,15 @@ class QueryEngine:
             document_filter=request.document_filter,
             metadata_filter=request.metadata_filter,
         ) as snapshot:
+            ledger = Ledger()
             run = Run(
                 request=request,
                 snapshot=snapshot,
                 counts=snapshot.counts(),
                 embedder=lambda: self._checked_embedder(snapshot.model),
-                chat=None if self.chat is None else Metered(self.chat),
+                chat=None if self.chat is None else Metered(self.chat, degrade=ledger.degrade),
                 settings=self.settings,
-                ledger=Ledger(),
+                ledger=ledger,
             )
             run.ledger.count("documents_in_scope", run.counts.documents)
             run.ledger.count("passages_in_scope", run.counts.passages)

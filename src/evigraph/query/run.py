@@ -94,6 +94,8 @@ class Run:
     settings: Settings
     ledger: Ledger
     question: Question | None = None
+    predicates: tuple[str, ...] | None = None
+    """The request's predicates as the scope's assertions spell them; None: any."""
     dense_hits: list[Hit] | None = None
     retrieved: Retrieved = field(default_factory=Retrieved)
     chunks: list[Chunk] = field(default_factory=list)

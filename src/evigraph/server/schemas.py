@@ -92,7 +92,7 @@ class QueryBody(Body):
     graph_depth: int = _bounded("graph_depth", 2, "Hops walked from the question's entities.")
     per_node_limit: int = _bounded("per_node_limit", 20, "Assertions followed from one entity at most.")
     predicates: list[str] | None = Field(None, description="Predicates the walk may follow; null: all.")
-    direction: Literal["out", "in", "both"] = Field("both", description="Which way `traverse` follows assertions.")
+    direction: Literal["out", "in", "both"] = Field("both", description="Which way modes that walk follow assertions.")
     seeds: list[str] | None = Field(
         None, description="Where `traverse` starts: entity ids or names; null: the names in the question."
     )
@@ -146,6 +146,7 @@ class ImportBody(Body):
     files: list[bytes] = Field(min_length=1, description="Tables, triples or JSON Lines, and texts they are about.")
     format: str | None = Field(None, description="`graphrag`, `openie` or `jsonl`. Default: found out.")
     metadata: str | None = Field(None, description="A JSON object added to each document.")
+    extract: bool = Field(False, description="Also run the extractor over the passages, for what the graph lacks.")
 
 
 class UploadBody(Body):

@@ -83,7 +83,7 @@ def _checked(form: UploadForm) -> Upload:
         names=names,
         metadata=json_field(form, "metadata", dict) or {},
         degraded=("build_tree: summary trees cannot be built here; the documents were indexed without one",)
-        if _flag(form, "build_tree")
+        if flag(form, "build_tree")
         else (),
         form=form,
     )
@@ -105,7 +105,7 @@ def json_field(form: UploadForm, name: str, kind: type) -> Any:
     return value
 
 
-def _flag(form: UploadForm, name: str) -> bool:
+def flag(form: UploadForm, name: str) -> bool:
     value = form.fields.get(name, ["false"])[-1].strip().lower()
     if value in ("true", "1", "yes", "on"):
         return True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from evigraph.plans import Direction
-from evigraph.store.statements import STATEMENT_FIELDS, SUREST_FIRST, StatementReading
+from evigraph.store.statements import STATEMENT_FIELDS, SUREST_FIRST, Published, StatementReading
 from evigraph.types import CO_OCCURS
 from evigraph.views import MentionView, RelationView, SourceView, Statement, SurfaceName
 
@@ -26,6 +26,14 @@ class Reach:
     neighbour: str
     stated: bool
     degree: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Supported:
+    """The surest assertions that join two entities, and how many there are."""
+
+    shown: tuple[Statement, ...]
+    total: int
 
 
 class ExploreReading(StatementReading):
@@ -54,9 +62,9 @@ class ExploreReading(StatementReading):
                     SELECT {entity} AS entity, key, count() AS mentions FROM mentions
                     WHERE workspace = {{workspace:String}} AND revision_key IN {self.scope.revisions}
                     GROUP BY entity, key)
-                WHERE same + begun > 0 {_of_type(type)})
+                WHERE same + begun > 0 {self._of_type(type)})
             GROUP BY entity"""
-        bound = {"words": sorted(set(words)), **self._merged, **_type_bound(type)}
+        bound = {"words": sorted(set(words)), **self._merged, **self._type_bound(type)}
         page = f"{sql} ORDER BY best DESC, mentioned DESC, entity LIMIT {{limit:UInt32}} OFFSET {{offset:UInt64}}"
         rows = self._rows(page, limit=limit, offset=offset, **bound)
         return [(row[0], float(row[1])) for row in rows], self._total(sql, bound, len(rows), limit, offset)
@@ -75,8 +83,8 @@ class ExploreReading(StatementReading):
                 SELECT {self._representative("entity_id")} AS entity, '' AS neighbour, true AS mention FROM mentions
                 WHERE workspace = {{workspace:String}} AND revision_key IN {self.scope.revisions}
                 UNION ALL {edges})
-            WHERE true {_of_type(type)} GROUP BY entity HAVING max(mention)"""
-        bound = {**self._merged, **_type_bound(type)}
+            WHERE true {self._of_type(type)} GROUP BY entity HAVING max(mention)"""
+        bound = {**self._merged, **self._type_bound(type)}
         page = f"{sql} ORDER BY degree DESC, entity LIMIT {{limit:UInt32}} OFFSET {{offset:UInt64}}"
         rows = self._rows(page, limit=limit, offset=offset, **bound)
         return [row[0] for row in rows], self._total(sql, bound, len(rows), limit, offset)
@@ -179,7 +187,8 @@ class ExploreReading(StatementReading):
 
     def weight(self, entity_ids: Sequence[str]) -> float:
         """Sum of the weights of all assertions of the entities, co-occurrence left out."""
-        # A sorted array sums to the same last bit, whichever thread ends first.
+        # A sorted array sums to the same last bit, whichever thread ends first; weights are stored in single precision,
+        # so that digits beyond the fourth say nothing.
         sql = f"""
             SELECT arraySum(arraySort(groupArray(toFloat64(weight)))) FROM (
                 SELECT weight FROM assertions
@@ -190,7 +199,7 @@ class ExploreReading(StatementReading):
                 WHERE workspace = {{workspace:String}} AND predicate != '{CO_OCCURS}'
                   AND object_id IN {{entities:Array(String)}} AND subject_id NOT IN {{entities:Array(String)}}
                   AND revision_key IN {self.scope.revisions})"""
-        return round(float(self._rows(sql, entities=self.identities.expand(entity_ids))[0][0]), 6)
+        return round(float(self._rows(sql, entities=self.identities.expand(entity_ids))[0][0]), 4)
 
     # ---------------------------------------------------------------- around entities
 
@@ -206,21 +215,6 @@ class ExploreReading(StatementReading):
     ) -> tuple[list[RelationView], int]:
         """Relationships of the entities `near` (with those of `far`, where given), heaviest first, co-occurrence last;
         and how many there are."""
-        # By one end, then by the other, since each has an order of its own to look it up in.
-        ends = [
-            f"{one} IN {{near:Array(String)}}" + ("" if far is None else f" AND {other} IN {{far:Array(String)}}")
-            for one, other, way in _SIDES
-            if direction in ("both", way)
-        ]
-        if len(ends) == 2:
-            ends[1] += f" AND NOT ({ends[0]})"
-        said = " UNION ALL ".join(
-            f"""
-                SELECT * FROM assertions
-                WHERE workspace = {{workspace:String}} AND {end}
-                  AND revision_key IN {self.scope.revisions} {_allowed(predicates)}"""
-            for end in ends
-        )
         sql = f"""
             SELECT {self._representative("subject_id")} AS subject, predicate,
                 {self._representative("object_id")} AS object,
@@ -229,7 +223,8 @@ class ExploreReading(StatementReading):
                 uniqExact(revision_key), arraySlice(arraySort(groupArray((rank, assertion_id))), 1, {LISTED}),
                 arraySlice(arraySort(groupUniqArray((revision_key, passage_index))), 1, {LISTED})
             FROM (
-                SELECT *, (-confidence, revision_key, passage_index, start, assertion_id) AS rank FROM ({said}))
+                SELECT *, (-confidence, revision_key, passage_index, start, assertion_id) AS rank
+                FROM ({self._asserted(far is not None, predicates, direction)}))
             GROUP BY subject, predicate, object"""
         bound: dict[str, Any] = {"near": self.identities.expand(near), **self._merged}
         if far is not None:
@@ -241,24 +236,26 @@ class ExploreReading(StatementReading):
             LIMIT {{limit:UInt32}} OFFSET {{offset:UInt64}}"""
         rows = self._rows(page, limit=limit, offset=offset, **bound) if near else []
         documents = self.published([key for row in rows for key, _ in row[9]])
-        found = [
-            RelationView(
-                subject=row[0],
-                predicate=row[1],
-                object=row[2],
-                subject_name=row[3][0],
-                object_name=row[3][1],
-                description=row[3][2],
-                weight=round(float(row[4]), 6),
-                max_weight=round(float(row[5]), 6),
-                statements=row[6],
-                documents=row[7],
-                assertions=tuple(name for _, name in row[8]),
-                chunks=tuple(f"{documents[key].document_id}#{index}" for key, index in row[9]),
-            )
-            for row in rows
-        ]
+        found = [_relation(row, documents) for row in rows]
         return found, self._total(sql, bound, len(rows), limit, offset) if near else 0
+
+    def _asserted(self, bounded: bool, predicates: Sequence[str] | None, direction: Direction) -> str:
+        """SQL of the assertions with one end among `near`, and the other among `far` where it is `bounded`."""
+        # By one end, then by the other, since each has an order of its own to look it up in.
+        ends = [
+            f"{one} IN {{near:Array(String)}}" + (f" AND {other} IN {{far:Array(String)}}" if bounded else "")
+            for one, other, way in _SIDES
+            if direction in ("both", way)
+        ]
+        if len(ends) == 2:
+            ends[1] += f" AND NOT ({ends[0]})"
+        return " UNION ALL ".join(
+            f"""
+                SELECT * FROM assertions
+                WHERE workspace = {{workspace:String}} AND {end}
+                  AND revision_key IN {self.scope.revisions} {_allowed(predicates)}"""
+            for end in ends
+        )
 
     def neighbours(
         self,
@@ -301,15 +298,15 @@ class ExploreReading(StatementReading):
         per_pair: int,
         predicates: Sequence[str] | None = None,
         direction: Direction = "both",
-    ) -> dict[tuple[str, str], list[Statement]]:
+    ) -> dict[tuple[str, str], Supported]:
         """Assertions that join each pair of representatives `(a, b)`, surest first: from `a` to `b` under `out`, from
-        `b` to `a` under `in`."""
+        `b` to `a` under `in`; at most `per_pair` of each."""
         if not pairs:
             return {}
         wanted = sorted({pair for one in pairs for pair in _oriented(one, direction)})
         subject, target = self._representative("subject_id"), self._representative("object_id")
         sql = f"""
-            SELECT {STATEMENT_FIELDS} FROM assertions
+            SELECT {STATEMENT_FIELDS}, count() OVER (PARTITION BY {subject}, {target}) AS total FROM assertions
             WHERE workspace = {{workspace:String}} AND subject_id IN {{subjects:Array(String)}}
               AND ({subject}, {target}) IN {{pairs:Array(Tuple(String, String))}}
               AND revision_key IN {self.scope.revisions} {_allowed(predicates)}
@@ -322,11 +319,36 @@ class ExploreReading(StatementReading):
         }
         if predicates is not None:
             bound["predicates"] = list(predicates)
-        found = self._statements(self._rows(sql, **bound), self.identities.of)
-        return {
-            pair: [one for one in found if (one.subject, one.object) in _oriented(pair, direction)][:per_pair]
-            for pair in pairs
-        }
+        rows = self._rows(sql, **bound)
+        found = self._statements(rows, self.identities.of)
+        totals = {(one.subject, one.object): int(row[-1]) for row, one in zip(rows, found, strict=True)}
+        supported = {}
+        for pair in pairs:
+            ways = _oriented(pair, direction)
+            supported[pair] = Supported(
+                shown=tuple([one for one in found if (one.subject, one.object) in ways][:per_pair]),
+                total=sum(totals.get(way, 0) for way in ways),
+            )
+        return supported
+
+    def _of_type(self, type: str | None) -> str:
+        """SQL that keeps entities of a type; one that is merged is of the types of all its members in scope."""
+        # An id is `type:name`; a type may hold a colon, a name never does.
+        if type is None:
+            return ""
+        alone = "startsWith(entity, {kind:String}) AND position(entity, ':', {after:UInt64}) = 0"
+        return f"AND ({alone} OR entity IN {{bearing:Array(String)}})"
+
+    def _type_bound(self, type: str | None) -> dict[str, Any]:
+        if type is None:
+            return {}
+        kind = type.lower()
+        bearing = sorted(
+            representative
+            for representative, members in self.identities.members.items()
+            if any(member.rpartition(":")[0] == kind for member in members)
+        )
+        return {"kind": f"{kind}:", "after": len(kind.encode()) + 2, "bearing": bearing}
 
     def _total(self, sql: str, bound: dict[str, Any], shown: int, limit: int, offset: int = 0) -> int:
         """How many rows `sql` has, of which `shown` were read; counted only where a page does not tell."""
@@ -344,11 +366,18 @@ def _allowed(predicates: Sequence[str] | None) -> str:
     return "" if predicates is None else "AND predicate IN {predicates:Array(String)}"
 
 
-def _of_type(type: str | None) -> str:
-    # An id is `type:name`; a type may hold a colon, a name never does.
-    return "" if type is None else "AND startsWith(entity, {kind:String}) AND position(entity, ':', {after:UInt64}) = 0"
-
-
-def _type_bound(type: str | None) -> dict[str, Any]:
-    kind = None if type is None else f"{type.lower()}:"
-    return {} if kind is None else {"kind": kind, "after": len(kind.encode()) + 1}
+def _relation(row: tuple[Any, ...], documents: Mapping[int, Published]) -> RelationView:
+    return RelationView(
+        subject=row[0],
+        predicate=row[1],
+        object=row[2],
+        subject_name=row[3][0],
+        object_name=row[3][1],
+        description=row[3][2],
+        weight=round(float(row[4]), 4),
+        max_weight=round(float(row[5]), 4),
+        statements=row[6],
+        documents=row[7],
+        assertions=tuple(name for _, name in row[8]),
+        chunks=tuple(f"{documents[key].document_id}#{index}" for key, index in row[9]),
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evigraph.store.entities import EntityReading
+from evigraph.store.asserted import AssertedReading
 from evigraph.store.keys import PassageKey
 from evigraph.store.reading import BY_KEY
 from evigraph.store.rows import EntityProfile, utc
@@ -72,7 +72,7 @@ class ExportedEntity:
 Exported = DocumentInfo | ExportedText | Passage | ExportedMention | ExportedAssertion
 
 
-class ExportReading(EntityReading):
+class ExportReading(AssertedReading):
     """Everything in a snapshot."""
 
     def export_documents(self) -> Iterator[Exported]:
@@ -114,14 +114,9 @@ class ExportReading(EntityReading):
         while ids := self._ids_after(last):
             last = ids[-1]
             shown = [entity_id for entity_id in ids if self.identities.of(entity_id) == entity_id]
-            profiles = self.profiles(shown)
-            unmentioned = self._named_by_assertions([entity_id for entity_id in shown if entity_id not in profiles])
+            profiles = self.known_profiles(shown)
             for entity_id in shown:
-                if entity_id in profiles:
-                    yield self._entity(profiles[entity_id])
-                else:
-                    name, kind, degree = unmentioned[entity_id]
-                    yield ExportedEntity(id=entity_id, name=name, type=kind, degree=degree, passages=0)
+                yield self._entity(profiles[entity_id])
 
     def export_descriptions(self) -> Iterator[ExportedDescription]:
         """What each document says of its entities as a whole, where it says more than the name."""
@@ -244,23 +239,6 @@ class ExportReading(EntityReading):
         )
         sql = f"SELECT id FROM ({sides}) ORDER BY id LIMIT {{limit:UInt32}}"
         return [row[0] for row in self._rows(sql, last=last, limit=ENTITIES)]
-
-    def _named_by_assertions(self, entity_ids: Sequence[str]) -> dict[str, tuple[str, str, int]]:
-        """Name, type and degree of entities that no passage mentions, as assertions name them."""
-        if not entity_ids:
-            return {}
-        sides = " UNION ALL ".join(
-            f"""
-            SELECT {side}_id AS entity, {side}_name AS name, {side}_type AS kind, {other}_id AS neighbour
-            FROM assertions
-            WHERE workspace = {{workspace:String}} AND {side}_id IN {{entities:Array(String)}}
-              AND revision_key IN {self.scope.revisions}"""
-            for side, other in (("subject", "object"), ("object", "subject"))
-        )
-        sql = f"""
-            SELECT entity, min(name), min(kind), uniqExactIf(neighbour, neighbour != entity) FROM ({sides})
-            GROUP BY entity ORDER BY entity"""
-        return {row[0]: (row[1], row[2], row[3]) for row in self._rows(sql, entities=list(entity_ids))}
 
     def _entity(self, profile: EntityProfile) -> ExportedEntity:
         return ExportedEntity(

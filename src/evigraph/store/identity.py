@@ -85,13 +85,14 @@ def _joined(merges: Sequence[Merge]) -> dict[str, tuple[set[str], str]]:
 
 def narrowed(merges: Sequence[Merge], visible: Container[str]) -> list[Merge]:
     """The merges as a scope may show them: with the members it mentions alone, and without a reason, which may name the
-    others, where it does not mention all. Those of which it mentions none are left out."""
+    others, where it does not mention all. One of which it mentions fewer than two is left out: it joins nothing here,
+    and would tell that there is another."""
     shown = []
     for merge in merges:
         seen = tuple(entity_id for entity_id in merge.entities if entity_id in visible)
         if len(seen) == len(merge.entities) and merge.canonical in seen:
             shown.append(merge)
-        elif seen:
+        elif len(seen) > 1:
             canonical = merge.canonical if merge.canonical in seen else min(seen)
             shown.append(replace(merge, entities=seen, canonical=canonical, reason=""))
     return shown

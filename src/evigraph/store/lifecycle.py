@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 from evigraph.store.identity import Identities, identities
 from evigraph.store.rows import utc
 from evigraph.store.statements import STATEMENT_FIELDS, StatementReading
 from evigraph.types import CO_OCCURS
-from evigraph.views import PastStatement
+from evigraph.views import PastStatement, Statement
 
 CLAIMS = 500
 """Claims of one subject and predicate that are compared."""
@@ -57,16 +58,8 @@ class LifecycleReading(StatementReading):
         `read_as` gives for predicates as written `(predicate, negated)`. At most `limit` pairs of subject and
         predicate, denials first; the flag says that there were more, or more claims of one pair than are compared.
         """
-        known = self.identities.expand(entity_ids) if entity_ids is not None else []
         subject = self._representative("subject_id")
-        ends = " UNION ALL ".join(
-            f"""
-                SELECT {subject} FROM assertions
-                WHERE workspace = {{workspace:String}} AND {side} IN {{about:Array(String)}}
-                  AND revision_key IN {self.scope.revisions}"""
-            for side in ("subject_id", "object_id")
-        )
-        about = "" if entity_ids is None else f"AND {subject} IN ({ends})"
+        about = "" if entity_ids is None else f"AND {subject} IN ({self._subjects_about()})"
         sql = f"""
             SELECT subject, read, max(negated) > min(negated) AS denied,
                 arraySlice(arraySort(groupUniqArray((object, negated, document_id, assertion_id, object_type))),
@@ -93,24 +86,23 @@ class LifecycleReading(StatementReading):
             "functional": sorted(functional),
             "any": any_predicate,
             "limit": limit + 1,
-            **({"about": known} if entity_ids is not None else {}),
             **self._merged,
         }
+        if entity_ids is not None:
+            bound["about"] = self.identities.expand(entity_ids)
         rows = self._rows(sql, **bound)
         more = len(rows) > limit or any(len(row[3]) > CLAIMS for row in rows)
-        return [
-            ClaimRow(
-                assertion_id=claim[3],
-                document_id=claim[2],
-                subject=subject,
-                predicate=read,
-                negated=bool(claim[1]),
-                object=claim[0],
-                object_type=claim[4],
-            )
-            for subject, read, _, claims in rows[:limit]
-            for claim in claims[:CLAIMS]
-        ], more
+        return [_row(row[0], row[1], claim) for row in rows[:limit] for claim in row[3][:CLAIMS]], more
+
+    def _subjects_about(self) -> str:
+        """SQL of the subjects of all assertions with an end among `about`."""
+        return " UNION ALL ".join(
+            f"""
+                SELECT {self._representative("subject_id")} FROM assertions
+                WHERE workspace = {{workspace:String}} AND {side} IN {{about:Array(String)}}
+                  AND revision_key IN {self.scope.revisions}"""
+            for side in ("subject_id", "object_id")
+        )
 
     # ---------------------------------------------------------------- history
 
@@ -129,18 +121,25 @@ class LifecycleReading(StatementReading):
         return sorted({self.past_identities.of(row[0]) for row in self._past_rows(sql, key=key)})
 
     def past_entity(self, entity_id: str) -> tuple[str, str, str] | None:
-        """Representative, commonest name and type of an entity that some published revision mentions; None for one
-        that none does."""
-        sql = f"""
-            SELECT name, min(type), count() AS mentions FROM mentions
-            WHERE workspace = {{workspace:String}} AND entity_id IN {{entities:Array(String)}}
-              AND revision_key IN (SELECT revision_key FROM {self._asked.published})
-            GROUP BY name ORDER BY mentions DESC, name LIMIT 1"""
-        if not self._ever_mentioned([entity_id]):
-            return None
+        """Representative, commonest name and type of an entity that some published revision mentions, or that only
+        assertions name; None for any other."""
+        ever = f"revision_key IN (SELECT revision_key FROM {self._asked.published})"
+        mentions = f"""
+            SELECT name, type FROM mentions
+            WHERE workspace = {{workspace:String}} AND entity_id IN {{entities:Array(String)}} AND {ever}"""
+        ends = " UNION ALL ".join(
+            f"""
+            SELECT {side}_name AS name, {side}_type AS type FROM assertions
+            WHERE workspace = {{workspace:String}} AND {side}_id IN {{entities:Array(String)}} AND {ever}"""
+            for side in ("subject", "object")
+        )
         representative = self.past_identities.of(entity_id)
-        name, kind, _ = self._past_rows(sql, entities=[representative])[0]
-        return representative, name, kind
+        for named in (mentions, ends):
+            sql = f"SELECT name, min(type) FROM ({named}) GROUP BY name ORDER BY count() DESC, name LIMIT 1"
+            rows = self._past_rows(sql, entities=[representative])
+            if rows:
+                return representative, *rows[0]
+        return None
 
     def history(self, entity_id: str, *, limit: int, offset: int) -> tuple[list[PastStatement], int]:
         """Every assertion about an entity that was published and is not pruned, oldest first, and how many."""
@@ -161,9 +160,10 @@ class LifecycleReading(StatementReading):
             LIMIT {{limit:UInt32}} OFFSET {{offset:UInt64}}"""
         rows = self._past_rows(page, entities=members, limit=limit, offset=offset)
         total = int(self._past_rows(f"SELECT count() FROM ({sql})", entities=members)[0][0])
-        made = self._still_made(rows)
+        said = self._statements(rows, self.past_identities.of)
+        made = self._still_made(said)
         found = []
-        for row, statement in zip(rows, self._statements(rows, self.past_identities.of), strict=True):
+        for row, statement in zip(rows, said, strict=True):
             until_generation, until, deleted = row[-3:]
             ended: Literal["replaced", "deleted"] = "deleted" if deleted else "replaced"
             found.append(
@@ -173,22 +173,30 @@ class LifecycleReading(StatementReading):
                     until_generation=until_generation or None,
                     until=utc(until) if until_generation else None,
                     ended_by=ended if until_generation else None,
-                    still_made=(row[3], row[6], row[7]) in made,
+                    still_made=_claim(statement) in made,
                 )
             )
         return found, total
 
-    def _still_made(self, rows: Sequence[tuple[Any, ...]]) -> set[tuple[str, str, str]]:
-        """Which claims of these rows a visible revision makes."""
+    def _still_made(self, statements: Sequence[Statement]) -> set[tuple[str, str, str]]:
+        """Which claims of these statements a visible revision makes, of whichever members of a merge."""
         sql = f"""
             SELECT DISTINCT subject_id, toString(predicate), object_id FROM assertions
             WHERE workspace = {{workspace:String}} AND subject_id IN {{subjects:Array(String)}}
               AND (subject_id, toString(predicate), object_id) IN {{claims:Array(Tuple(String, String, String))}}
               AND revision_key IN {self.scope.revisions}"""
-        claims = sorted({(row[3], row[6], row[7]) for row in rows})
+        of, members = self.past_identities.of, self.past_identities.expand
+        claims = sorted(
+            {
+                (subject, predicate, target)
+                for one, predicate, other in {_claim(statement) for statement in statements}
+                for subject, target in product(members([one]), members([other]))
+            }
+        )
         if not claims:
             return set()
-        return set(self._rows(sql, subjects=sorted({claim[0] for claim in claims}), claims=claims))
+        rows = self._rows(sql, subjects=sorted({claim[0] for claim in claims}), claims=claims)
+        return {(of(subject), predicate, of(target)) for subject, predicate, target in rows}
 
     def _ever_mentioned(self, entity_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Those of the given entities that some published revision mentions, with key and type."""
@@ -203,3 +211,20 @@ class LifecycleReading(StatementReading):
     def _past_rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
         """Rows of statements over `Scope.published`, which the list of visible revisions cannot stand for."""
         return self._run(sql, {**self._asked.parameters, **parameters})
+
+
+def _claim(statement: Statement) -> tuple[str, str, str]:
+    return statement.subject, statement.predicate, statement.object
+
+
+def _row(subject: str, predicate: str, claim: tuple[Any, ...]) -> ClaimRow:
+    target, negated, document_id, assertion_id, object_type = claim
+    return ClaimRow(
+        assertion_id=assertion_id,
+        document_id=document_id,
+        subject=subject,
+        predicate=predicate,
+        negated=bool(negated),
+        object=target,
+        object_type=object_type,
+    )

@@ -1,4 +1,5 @@
-"""Schema, as numbered functions applied in order. A released migration is never edited: add the next number.
+"""Schema, as numbered functions applied in order. A released migration is never edited, but for the layout of the
+tables that it makes: add the next number.
 
 Every table is insert-only. Rows carry `revision_key` (see `keys`), and only a row in `publications` makes them visible.
 """
@@ -11,7 +12,8 @@ from typing import Any
 from evigraph.errors import StoreTooNew
 from evigraph.store.names import FORM_COLUMNS, form_rows
 
-Migration = Callable[[Any], None]
+Migration = Callable[[Any, bool], None]
+"""Takes the client, and whether nobody else has the store open."""
 
 FORMS_AT_ONCE = 500
 """Revisions whose name forms one insert of a migration writes."""
@@ -51,16 +53,35 @@ _SETTINGS = "cleanup_delay_period = 1, max_cleanup_delay_period = 2, cleanup_del
 """How often the engine looks for part files to remove, in seconds. Its own 30 to 300 is how long `prune` would wait."""
 
 
-def _m0001_documents(client: Any) -> None:
-    client.command(f"""
-        CREATE TABLE IF NOT EXISTS publications (
-            workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
-            generation UInt64, published_at DateTime64(6, 'UTC'), deleted Bool,
-            origin String, source String, title String, date Nullable(Date32), metadata Map(String, String),
-            media_type LowCardinality(String), language LowCardinality(String), content_hash String,
-            passages UInt32, terms UInt64
-        ) ENGINE = MergeTree ORDER BY (workspace, document_id, revision)
-        SETTINGS {_SETTINGS}""")
+_PUBLICATIONS = f"""(
+    workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
+    generation UInt64, published_at DateTime64(6, 'UTC'), deleted Bool,
+    origin String, source String, title String, date Nullable(Date32), metadata Map(String, String),
+    media_type LowCardinality(String), language LowCardinality(String), content_hash String,
+    passages UInt32, terms UInt64, INDEX by_generation generation TYPE minmax GRANULARITY 1
+) ENGINE = MergeTree ORDER BY (workspace, document_id, revision)
+SETTINGS index_granularity = 256, {_SETTINGS}"""
+
+_STAGINGS = f"""(
+    workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
+    staged_at DateTime64(6, 'UTC')
+) ENGINE = MergeTree ORDER BY (workspace, document_id, revision)
+SETTINGS index_granularity = 256, {_SETTINGS}"""
+
+_ASSERTIONS = f"""(
+    workspace LowCardinality(String), assertion_id String, revision_key UInt128, passage_index UInt32,
+    document_id String, subject_id String, subject_name String, subject_type LowCardinality(String),
+    predicate LowCardinality(String), object_id String, object_name String,
+    object_type LowCardinality(String), description String, start UInt64, end UInt64,
+    confidence Float32, weight Float32, extractor LowCardinality(String), verified Bool,
+    PROJECTION by_object (SELECT * ORDER BY workspace, object_id, revision_key, passage_index),
+    PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index)
+) ENGINE = MergeTree ORDER BY (workspace, subject_id, revision_key, passage_index)
+SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 65536, {_SETTINGS}"""
+
+
+def _m0001_documents(client: Any, alone: bool = False) -> None:
+    client.command(f"CREATE TABLE IF NOT EXISTS publications {_PUBLICATIONS}")
     # What else moves the generation on: the embedding model in force, a prune, ...
     client.command(f"""
         CREATE TABLE IF NOT EXISTS changes (
@@ -69,12 +90,7 @@ def _m0001_documents(client: Any) -> None:
         ) ENGINE = MergeTree ORDER BY (workspace, generation)
         SETTINGS {_SETTINGS}""")
     # Reserves a revision number before any of its rows is written, so that a crash never has two attempts share one.
-    client.command(f"""
-        CREATE TABLE IF NOT EXISTS stagings (
-            workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
-            staged_at DateTime64(6, 'UTC')
-        ) ENGINE = MergeTree ORDER BY (workspace, document_id, revision)
-        SETTINGS {_SETTINGS}""")
+    client.command(f"CREATE TABLE IF NOT EXISTS stagings {_STAGINGS}")
     client.command(f"""
         CREATE TABLE IF NOT EXISTS jobs (
             workspace LowCardinality(String), job_id String, kind LowCardinality(String),
@@ -84,7 +100,7 @@ def _m0001_documents(client: Any) -> None:
         SETTINGS {_SETTINGS}""")
 
 
-def _m0002_passages(client: Any) -> None:
+def _m0002_passages(client: Any, alone: bool = False) -> None:
     client.command(f"""
         CREATE TABLE IF NOT EXISTS passages (
             workspace LowCardinality(String), revision_key UInt128, passage_index UInt32,
@@ -113,7 +129,7 @@ def _m0002_passages(client: Any) -> None:
         SETTINGS {_SETTINGS}""")
 
 
-def _m0003_graph(client: Any) -> None:
+def _m0003_graph(client: Any, alone: bool = False) -> None:
     client.command(f"""
         CREATE TABLE IF NOT EXISTS mentions (
             workspace LowCardinality(String), key String, entity_id String, revision_key UInt128,
@@ -123,17 +139,7 @@ def _m0003_graph(client: Any) -> None:
             PROJECTION by_entity (SELECT * ORDER BY workspace, entity_id, revision_key, passage_index)
         ) ENGINE = MergeTree ORDER BY (workspace, key, revision_key, passage_index)
         SETTINGS {_SETTINGS}""")
-    client.command(f"""
-        CREATE TABLE IF NOT EXISTS assertions (
-            workspace LowCardinality(String), assertion_id String, revision_key UInt128, passage_index UInt32,
-            document_id String, subject_id String, subject_name String, subject_type LowCardinality(String),
-            predicate LowCardinality(String), object_id String, object_name String,
-            object_type LowCardinality(String), description String, start UInt64, end UInt64,
-            confidence Float32, weight Float32, extractor LowCardinality(String), verified Bool,
-            PROJECTION by_object (SELECT * ORDER BY workspace, object_id, revision_key, passage_index),
-            PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index)
-        ) ENGINE = MergeTree ORDER BY (workspace, subject_id, revision_key, passage_index)
-        SETTINGS {_SETTINGS}""")
+    client.command(f"CREATE TABLE IF NOT EXISTS assertions {_ASSERTIONS}")
     # Vectors of entities (name and description) and of assertions, one row per revision that states them.
     client.command(f"""
         CREATE TABLE IF NOT EXISTS fact_vectors (
@@ -143,7 +149,7 @@ def _m0003_graph(client: Any) -> None:
         SETTINGS index_granularity = 256, {_SETTINGS}""")
 
 
-def _m0004_name_forms(client: Any) -> None:
+def _m0004_name_forms(client: Any, alone: bool = False) -> None:
     # Sorted by form: what somebody types is looked up, whatever the size of the corpus.
     client.command(f"""
         CREATE TABLE IF NOT EXISTS name_forms (
@@ -171,7 +177,7 @@ def _write_forms(client: Any, revisions: Sequence[tuple[str, int]]) -> None:
         client.insert("name_forms", rows, column_names=list(FORM_COLUMNS))
 
 
-def _m0005_extraction_cache(client: Any) -> None:
+def _m0005_extraction_cache(client: Any, alone: bool = False) -> None:
     # The text of replies, under a hash of all that was asked.
     client.command(f"""
         CREATE TABLE IF NOT EXISTS extraction_cache (
@@ -182,56 +188,27 @@ def _m0005_extraction_cache(client: Any) -> None:
         SETTINGS index_granularity = 256, {_SETTINGS}""")
 
 
-def _m0006_assertion_granules(client: Any) -> None:
+def _m0006_assertion_granules(client: Any, alone: bool = False) -> None:
     # A traversal looks up scattered entities, then fetches some dozens of scattered assertions whole. Small granules in
     # small compressed blocks make that a third of the work at a million assertions, for a fifth more space.
-    _rebuild(
-        client,
-        "assertions",
-        """
-            workspace LowCardinality(String), assertion_id String, revision_key UInt128, passage_index UInt32,
-            document_id String, subject_id String, subject_name String, subject_type LowCardinality(String),
-            predicate LowCardinality(String), object_id String, object_name String,
-            object_type LowCardinality(String), description String, start UInt64, end UInt64,
-            confidence Float32, weight Float32, extractor LowCardinality(String), verified Bool,
-            PROJECTION by_object (SELECT * ORDER BY workspace, object_id, revision_key, passage_index),
-            PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index)""",
-        order="workspace, subject_id, revision_key, passage_index",
-        settings="index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 65536",
-    )
+    _rebuild(client, "assertions", _ASSERTIONS, alone=alone)
 
 
-def _m0007_publication_granules(client: Any) -> None:
+def _m0007_publication_granules(client: Any, alone: bool = False) -> None:
     # Every write looks its document up here: small granules keep that from growing with the corpus.
-    _rebuild(
-        client,
-        "publications",
-        """
-            workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
-            generation UInt64, published_at DateTime64(6, 'UTC'), deleted Bool,
-            origin String, source String, title String, date Nullable(Date32), metadata Map(String, String),
-            media_type LowCardinality(String), language LowCardinality(String), content_hash String,
-            passages UInt32, terms UInt64, INDEX by_generation generation TYPE minmax GRANULARITY 1""",
-        order="workspace, document_id, revision",
-        settings="index_granularity = 256",
-    )
-    _rebuild(
-        client,
-        "stagings",
-        """
-            workspace LowCardinality(String), document_id String, revision UInt32, revision_key UInt128,
-            staged_at DateTime64(6, 'UTC')""",
-        order="workspace, document_id, revision",
-        settings="index_granularity = 256",
-    )
+    _rebuild(client, "publications", _PUBLICATIONS, alone=alone)
+    _rebuild(client, "stagings", _STAGINGS, alone=alone)
 
 
-def _rebuild(client: Any, table: str, columns: str, *, order: str, settings: str) -> None:
-    """Give a table another layout. Begun anew where a crash cut it short; the table itself is whole at any time."""
+def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
+    """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
+    table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
+    right: their rows would be lost."""
+    sql = "SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = {table:String}"
+    if not alone or "index_granularity = 256" in client.query(sql, parameters={"table": table}).result_rows[0][0]:
+        return
     client.command(f"DROP TABLE IF EXISTS {table}_rebuilt SYNC")
-    client.command(f"""
-        CREATE TABLE {table}_rebuilt ({columns}
-        ) ENGINE = MergeTree ORDER BY ({order}) SETTINGS {settings}, {_SETTINGS}""")
+    client.command(f"CREATE TABLE {table}_rebuilt {layout}")
     client.command(f"INSERT INTO {table}_rebuilt SELECT * FROM {table}")
     client.command(f"EXCHANGE TABLES {table}_rebuilt AND {table}")
     client.command(f"DROP TABLE {table}_rebuilt SYNC")
@@ -248,8 +225,9 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 
 
-def migrate(client: Any) -> int:
-    """Bring the database to the newest schema; return its version. Refuses one written by a newer evigraph."""
+def migrate(client: Any, *, alone: bool = False) -> int:
+    """Bring the database to the newest schema; return its version. Refuses one written by a newer evigraph. `alone`
+    says that nobody else has it open."""
     client.command("""
         CREATE TABLE IF NOT EXISTS migrations (
             version UInt32, name String, applied_at DateTime64(6, 'UTC') DEFAULT now64(6)
@@ -261,6 +239,6 @@ def migrate(client: Any) -> int:
             hint="upgrade evigraph, or open another store",
         )
     for version, migration in enumerate(MIGRATIONS[current:], start=current + 1):
-        migration(client)
+        migration(client, alone)
         client.insert("migrations", [[version, migration.__name__]], column_names=["version", "name"])
     return len(MIGRATIONS)

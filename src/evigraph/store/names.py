@@ -55,11 +55,12 @@ class NamedEntity:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamesTogether:
     """Where entities stand: the first passage of each, the passages that mention several of them, and how many
-    assertions relate two of them, whichever way round."""
+    assertions relate two of them, whichever way round. `cut`: more passages mention several than are listed."""
 
     first: Mapping[str, PassageKey]
     shared: Mapping[PassageKey, tuple[str, ...]]
     related: Mapping[tuple[str, str], int]
+    cut: bool = False
 
 
 class NameReading(Reading):
@@ -101,16 +102,24 @@ class NameReading(Reading):
         return [NamedEntity(entity_id=row[0], key=row[1], type=row[2], passages=row[3]) for row in rows]
 
     def forms_that_are_names(self, limit: int) -> list[tuple[FormKind, str, str]]:
-        """`(kind, entity, other)`: a form of the first is the name of the second, by both ids."""
-        sql = f"""
-            SELECT DISTINCT kind, entity, other FROM (
+        """`(kind, entity, other)`: a form of the first is the name of the second, by both ids, of one type; only where
+        no further entity of that type has such a form. At most `limit`."""
+        same_type = " = ".join(
+            f"left({side}, length({side}) - position(reverse({side}), ':'))" for side in ("entity", "other")
+        )
+        pairs = f"""
+            SELECT kind, entity, other, uniqExact(entity) OVER (PARTITION BY other) AS meanings FROM (
                 SELECT DISTINCT form, kind, {self._representative("entity_id")} AS entity FROM name_forms
                 WHERE workspace = {{workspace:String}} AND revision_key IN {self.scope.revisions}) AS forms
             INNER JOIN (
                 SELECT DISTINCT key, {self._representative("entity_id")} AS other FROM mentions
                 WHERE workspace = {{workspace:String}} AND revision_key IN {self.scope.revisions}) AS names
             ON forms.form = names.key
-            WHERE entity != other ORDER BY entity, other, kind LIMIT {{limit:UInt32}}"""
+            WHERE entity != other AND {same_type}"""
+        # An ambiguous name goes before the limit, which might else leave it with one meaning.
+        sql = f"""
+            SELECT DISTINCT kind, entity, other FROM ({pairs}) WHERE meanings = 1
+            ORDER BY entity, other, kind LIMIT {{limit:UInt32}}"""
         return [(row[0], row[1], row[2]) for row in self._rows(sql, limit=limit, **self._merged)]
 
     def entity_vectors(self, entity_ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -144,8 +153,10 @@ class NameReading(Reading):
               AND object_id IN {{entities:Array(String)}} AND revision_key IN {self.scope.revisions}
             GROUP BY one, other HAVING one != other"""
         bound = {"entities": ids, **self._merged}
+        passages = self._rows(shared, limit=limit + 1, **bound)
         return NamesTogether(
             first={row[0]: PassageKey(*row[1]) for row in self._rows(first, **bound)},
-            shared={PassageKey(row[0], row[1]): tuple(row[2]) for row in self._rows(shared, limit=limit, **bound)},
+            shared={PassageKey(row[0], row[1]): tuple(row[2]) for row in passages[:limit]},
             related={(row[0], row[1]): row[2] for row in self._rows(related, **bound)},
+            cut=len(passages) > limit,
         )

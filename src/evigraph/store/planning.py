@@ -1,7 +1,9 @@
-"""Reads of a plan's steps: every assertion from or to given entities, up to bounds that are reported."""
+"""Reads of a plan's steps: every entity that assertions join with given ones, and the assertions that do, up to bounds;
+what these leave out is counted."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +14,8 @@ from evigraph.store.keys import PassageKey
 from evigraph.store.reading import BY_KEY, Reading
 from evigraph.types import Relationship
 
-SUPPORT = 5
-"""Assertions kept of all that join the same two entities in one step."""
+SUPPORT = 20
+"""Assertions kept of all that join the same two entities in one step: the surest."""
 _BATCH = 5_000
 
 
@@ -27,8 +29,18 @@ class Link:
     passage: PassageKey
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Links:
+    """What a step reads. `cut` says that there may be more pairs of entities than it holds, `omitted` how many more
+    assertions join the pairs it holds."""
+
+    links: Sequence[Link] = ()
+    cut: bool = False
+    omitted: int = 0
+
+
 class PlanReading(Reading):
-    """Sorted look-ups without a ranking: complete, or cut and said to be."""
+    """Sorted look-ups: complete, or said not to be."""
 
     def links(
         self,
@@ -39,12 +51,12 @@ class PlanReading(Reading):
         fan_out: int,
         limit: int,
         targets: Sequence[str] | None = None,
-    ) -> tuple[list[Link], bool]:
-        """Assertions of the predicates that leave the entities in `direction`, by origin, then target; of those that
-        reach `targets` alone, where given. At most `SUPPORT` for the same two ends, `fan_out` from one entity and
-        `limit` in all; the second value says that one of the last two cut."""
+    ) -> Links:
+        """Assertions of the predicates that leave the entities in `direction`; of those that reach `targets` alone,
+        where given. At most `SUPPORT` for the same two ends, `fan_out` from one entity and `limit` in all. The surest
+        for two ends comes first, then the second of each, so that bounds cut further support before other targets."""
         if not entity_ids or not predicates or limit < 1 or (targets is not None and not targets):
-            return [], bool(entity_ids and predicates and limit < 1)
+            return Links(cut=bool(entity_ids and predicates and limit < 1))
         ways = [("subject_id", "object_id", "out"), ("object_id", "subject_id", "in")]
         union = " UNION ALL ".join(
             f"""
@@ -58,22 +70,31 @@ class PlanReading(Reading):
             if direction in (way, "both")
         )
         sql = f"""
-            SELECT origin, target, assertion_id, revision_key, passage_index FROM (
-                SELECT * FROM ({union}) WHERE origin != target
-                ORDER BY origin, target, confidence DESC, revision_key, passage_index, assertion_id
-                LIMIT {SUPPORT} BY origin, target)
-            ORDER BY origin, target, confidence DESC, revision_key, passage_index, assertion_id
+            SELECT origin, target, assertion_id, revision_key, passage_index, place, stated FROM (
+                SELECT origin, target, assertion_id, revision_key, passage_index,
+                    row_number() OVER (PARTITION BY origin, target
+                        ORDER BY confidence DESC, revision_key, passage_index, assertion_id) AS place,
+                    count() OVER (PARTITION BY origin, target) AS stated
+                FROM ({union}) WHERE origin != target)
+            WHERE place <= {SUPPORT}
+            ORDER BY place, origin, target
             LIMIT {{each:UInt32}} BY origin LIMIT {{all:UInt32}}"""
         bound: dict[str, Any] = {"predicates": sorted(set(predicates)), "each": fan_out + 1, "all": limit + 1}
         if targets is not None:
             bound["targets"] = self.identities.expand(targets)
         rows = self._rows(sql, entities=self.identities.expand(entity_ids), **bound, **self._merged)
-        kept, cut = _within(rows, fan_out)
-        found = [
-            Link(origin=row[0], target=row[1], assertion_id=row[2], passage=PassageKey(row[3], row[4]))
-            for row in kept[:limit]
-        ]
-        return found, cut or len(kept) > limit
+        within, beyond = _within(rows, fan_out)
+        kept = within[:limit]
+        # Where the surest assertion of a pair had to go, pairs are missing; else further support alone is.
+        cut = any(row[5] == 1 for row in (*beyond, *within[limit:]))
+        return Links(
+            links=[
+                Link(origin=row[0], target=row[1], assertion_id=row[2], passage=PassageKey(row[3], row[4]))
+                for row in kept
+            ],
+            cut=cut,
+            omitted=sum(row[6] for row in kept if row[5] == 1) - len(kept),
+        )
 
     def stated(self, links: Sequence[Link]) -> dict[str, Relationship]:
         """The assertions behind links, by id; their ends are representatives."""
@@ -91,12 +112,12 @@ class PlanReading(Reading):
         return found
 
 
-def _within(rows: Sequence[tuple[Any, ...]], fan_out: int) -> tuple[list[tuple[Any, ...]], bool]:
-    """Rows without those beyond `fan_out` of one origin, and whether there were any."""
+def _within(rows: Sequence[tuple[Any, ...]], fan_out: int) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Rows up to `fan_out` of one origin, and those beyond."""
     kept: list[tuple[Any, ...]] = []
-    of_origin = 0
+    beyond: list[tuple[Any, ...]] = []
+    of_origin: Counter[str] = Counter()
     for row in rows:
-        of_origin = of_origin + 1 if kept and kept[-1][0] == row[0] else 1
-        if of_origin <= fan_out:
-            kept.append(row)
-    return kept, len(kept) < len(rows)
+        of_origin[row[0]] += 1
+        (kept if of_origin[row[0]] <= fan_out else beyond).append(row)
+    return kept, beyond

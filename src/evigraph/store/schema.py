@@ -63,7 +63,8 @@ class SchemaReading(Reading):
         return [row[0] for row in self._rows(sql, entities=self.identities.expand(entity_ids), limit=limit)]
 
     def type_counts(self) -> list[tuple[str, int]]:
-        """Every entity type of the scope with its number of entities, the commonest first."""
+        """Every entity type of the scope with its number of entities, the commonest first. One that is merged of
+        several types counts once under each, as it is of each where a plan asks for a type."""
         sql = f"""
             SELECT type, uniqExact({self._representative("entity_id")}) AS entities FROM (
                 SELECT type, entity_id FROM mentions

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +15,7 @@ from evigraph.store.connect import Connection, translated
 from evigraph.store.database import Database
 from evigraph.store.keys import revision_key
 from evigraph.store.migrations import migrate
+from evigraph.store.pins import Pins
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
 from evigraph.store.snapshot import Snapshot
 from evigraph.store.staging import insert_staged
@@ -32,7 +32,7 @@ def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
     connection = Connection(dsn, client=client)
     try:
         with translated():
-            migrate(connection.client)
+            migrate(connection.client, alone=connection.alone)
         store = Store(connection)
         if connection.alone:
             store.fail_interrupted_jobs()
@@ -50,8 +50,7 @@ class Store(Database):
         self.writing = threading.RLock()
         """Held by whoever changes what is visible, so that generations stay in order."""
         self._maintaining = threading.Lock()
-        self._pins: Counter[tuple[str, int]] = Counter()
-        self._pins_changed = threading.Condition()
+        self._pins = Pins()
         self._states: dict[tuple[str, int], WorkspaceState] = {}
 
     @contextlib.contextmanager
@@ -106,30 +105,23 @@ class Store(Database):
         metadata_filter: Mapping[str, str] | None = None,
     ) -> Iterator[Snapshot]:
         """Pin one generation; every statement of the snapshot reads that generation. `prune` waits for pins."""
-        with self._pins_changed:
-            generation = self.generation(workspace) if as_of is None else self.generation_at(workspace, as_of)
-            self._pins[workspace, generation] += 1
-        scope = Scope(
-            workspace=workspace,
-            generation=generation,
-            document_filter=document_filter,
-            metadata_filter=metadata_filter,
-        )
-        try:
+
+        def resolve() -> int:
+            return self.generation(workspace) if as_of is None else self.generation_at(workspace, as_of)
+
+        with self._pins.hold(workspace, resolve) as generation:
+            scope = Scope(
+                workspace=workspace,
+                generation=generation,
+                document_filter=document_filter,
+                metadata_filter=metadata_filter,
+            )
             yield Snapshot(self.rows, scope, self.state_at(workspace, generation))
-        finally:
-            with self._pins_changed:
-                self._pins[workspace, generation] -= 1
-                if not self._pins[workspace, generation]:
-                    del self._pins[workspace, generation]
-                self._pins_changed.notify_all()
 
     def wait_for_pins(self, workspace: str, before: int) -> None:
-        """Block until no running query of this process reads a generation older than `before`."""
-        with self._pins_changed:
-            self._pins_changed.wait_for(
-                lambda: not any(name == workspace and generation < before for name, generation in self._pins)
-            )
+        """Block until no running query of this process reads a generation older than `before`. Raises `ConflictError`
+        where one takes too long."""
+        self._pins.wait(workspace, before)
 
     # ---------------------------------------------------------------- writing documents
 

@@ -32,6 +32,9 @@ _HTML = (
     "<html><head><style>body { color: red; }</style></head><body><h1>502 Bad Gateway</h1>"
     '<script>var x = {a: 1, "b": [2]};</script></body></html>'
 )
+_NUMBERS = ("1" + "0" * 400, "-" + "9" * 4_000, "9" * 5_000, "1e999", "NaN", "Infinity", "-Infinity", "1e-999")
+_NO_TEXT = ("\\ud800", "\\udfff\\ud800", "\\u0000", "\\u001b", "\\u0007\\u0000\\udc80")
+_NO_ESCAPES = ("\\x41", "\\u12", "\\uZZZZ", "\\ ", "\\")
 _NOTHING = (
     "",
     "   \n",
@@ -240,6 +243,53 @@ def _control(pieces: list[_Piece], rng: random.Random) -> tuple[str, Counter[Mar
     return "".join(piece.text if piece.mark else piece.text + odd for piece in pieces), _whole(pieces)
 
 
+def _odd_number(pieces: list[_Piece], rng: random.Random) -> tuple[str, Counter[Mark]]:
+    """A number that no float, or no integer, holds; or none."""
+    at, number = _some(pieces, rng), rng.choice(_NUMBERS)
+    text = pieces[at].text
+    if text.startswith("("):
+        odd = text[:-1].removesuffix("<|>7") + f"<|>{number})"
+    else:
+        odd = text[:-1] + f', "confidence": {number}}}'
+    return _put(pieces, at, odd), _whole([*pieces[:at], *pieces[at + 1 :]])
+
+
+def _deep(pieces: list[_Piece], rng: random.Random) -> tuple[str, Counter[Mark]]:
+    """A field that holds lists or objects in each other, closed or not."""
+    at, depth = _some(pieces, rng), rng.choice((20, 900, 9_000))
+    opening, closing = rng.choice((("[", "]"), ('{"a": ', "}")))
+    value = opening * depth + "1" + closing * rng.choice((depth, depth, 0))
+    text = pieces[at].text
+    odd = f"{text[:-1]}<|>{value})" if text.startswith("(") else f'{text[:-1]}, "evidence": {value}}}'
+    return _put(pieces, at, odd), _whole(pieces[:at])
+
+
+def _escaped(pieces: list[_Piece], rng: random.Random) -> tuple[str, Counter[Mark]]:
+    """In every string an escape that stands for what is no text; the tuple form, which has none, has it as it is."""
+    escape = rng.choice(_NO_TEXT)
+    changed = []
+    for piece in pieces:
+        if piece.mark is None:
+            changed.append(piece.text)
+        elif piece.text.startswith("("):
+            changed.append(piece.text.replace('<|>"', '<|>"' + str(json.loads(f'"{escape}"'))))
+        else:
+            changed.append(piece.text.replace('": "', '": "' + escape))
+    return "".join(changed), _whole(pieces)
+
+
+def _bad_escape(pieces: list[_Piece], rng: random.Random) -> tuple[str, Counter[Mark]]:
+    """A backslash that escapes nothing."""
+    at = _some(pieces, rng)
+    place = pieces[at].text.rindex('"')
+    odd = pieces[at].text[:place] + rng.choice(_NO_ESCAPES) + pieces[at].text[place:]
+    return _put(pieces, at, odd), _whole(pieces[:at])
+
+
+def _put(pieces: Sequence[_Piece], at: int, text: str) -> str:
+    return _text([*pieces[:at], _Piece(text=text), *pieces[at + 1 :]])
+
+
 def _twice(pieces: list[_Piece], rng: random.Random) -> tuple[str, Counter[Mark]]:
     return _text(pieces) + rng.choice(["", "\n", "\n\nor rather:\n"]) + _text(pieces), _whole(pieces)
 
@@ -260,6 +310,10 @@ _KINDS: dict[str, Damaging] = {
     "control characters": _control,
     "given twice": _twice,
     "wrapped": _wrapped,
+    "odd number": _odd_number,
+    "deep": _deep,
+    "escaped": _escaped,
+    "bad escape": _bad_escape,
 }
 
 

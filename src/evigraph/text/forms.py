@@ -132,6 +132,12 @@ def _thing(words: list[str], *, proper: bool) -> Iterator[Form]:
         if len(telling) > 2 or (len(telling) == 2 and proper):
             for chosen in (telling, of):
                 yield Form("".join(word if word.isdigit() else word[0] for word in chosen), "acronym")
+            if "and" in of:
+                # "C&V" reads "c and v".
+                yield Form(
+                    " ".join(word if word == "and" else word[0] for word in of if word == "and" or word in telling),
+                    "acronym",
+                )
 
 
 def without_title(words: list[str]) -> list[str]:

@@ -210,14 +210,40 @@ def test_a_file_without_a_document_imports_nothing(store: OneStore, tmp_path: Pa
     assert report.count("unknown_kind") == 1
 
 
-@pytest.mark.parametrize(("header", "mentions"), [({"kind": "graph", "format": "evigraph"}, 0), ({"kind": "graph"}, 2)])
-def test_ends_are_mentioned_unless_the_mentions_are_complete(
-    store: OneStore, tmp_path: Path, header: dict[str, str], mentions: int
-) -> None:
-    engine = store.engine()
-    engine.import_graph(lines(tmp_path / "graph.jsonl", header, GOOD, CLAIM))
-    assert len(records(engine, "mention")) == mentions
+EXPORTED = {"kind": "graph", "format": "evigraph"}
+
+
+@pytest.mark.parametrize("header", [EXPORTED, {"kind": "graph"}])
+def test_ends_are_always_mentioned(store: OneStore, tmp_path: Path, header: dict[str, str]) -> None:
+    engine, again = store.engine(), store.engine()
+    report = engine.import_graph(lines(tmp_path / "graph.jsonl", header, GOOD, CLAIM))
+    assert report.counts["ends_mentioned"] == 2
+    assert {row["entity_id"] for row in records(engine, "mention")} == {"concept:ann lee", "concept:northwind"}
     assert {row["id"] for row in records(engine, "entity")} == {"concept:ann lee", "concept:northwind"}
+    report = again.import_graph(saved(tmp_path / "again.jsonl", engine))
+    assert "ends_mentioned" not in report.counts and shown(again) == shown(engine)
+
+
+def test_an_id_that_says_something_else_is_reported_and_derived(store: OneStore, tmp_path: Path) -> None:
+    rows = [
+        {**CLAIM, "subject_id": "person:q42", "subject_type": "PERSON"},
+        {"kind": "mention", "chunk_id": "d#0", "name": "Northwind", "key": "q7", "entity_id": "organization:northwind"},
+    ]
+    engine = store.engine()
+    report = engine.import_graph(lines(tmp_path / "graph.jsonl", GOOD, *rows))
+    assert report.count("id_disagrees") == 2
+    assert {(m["entity_id"], m["key"], m["type"]) for m in records(engine, "mention")} == {
+        ("person:ann lee", "ann lee", "PERSON"),
+        ("organization:northwind", "northwind", "ORGANIZATION"),
+        ("concept:northwind", "northwind", "CONCEPT"),
+    }
+    # In an export, what a passage calls an entity may be another form of its name.
+    form = {**CLAIM, "subject_id": "location:norway", "subject_name": "Norwegian", "subject_type": "LOCATION"}
+    wrong = {**CLAIM, "subject_id": "location:norway", "subject_name": "Ann Lee", "subject_type": "PERSON"}
+    report = store.engine().import_graph(lines(tmp_path / "graph.jsonl", EXPORTED, GOOD, form))
+    assert report.problems == ()
+    report = store.engine().import_graph(lines(tmp_path / "graph.jsonl", EXPORTED, GOOD, wrong))
+    assert report.count("id_disagrees") == 1
 
 
 def test_a_filtered_export_is_that_of_a_workspace_with_the_part_alone(store: OneStore) -> None:

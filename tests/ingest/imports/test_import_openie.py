@@ -155,3 +155,52 @@ def test_gold_triples_are_all_found_in_their_articles(store: OneStore, shared_da
     report = store.engine().import_graph(shared_data / "phantomwiki_easy")
     assert report.counts["assertions"] == report.counts["assertions_verified"] == 4_084
     assert report.problems == ()
+
+
+def test_two_extractions_of_one_corpus_share_no_id(store: OneStore, tmp_path: Path) -> None:
+    triple = ["Corrick Vane", "delivered pumps to", "Tarn"]
+    named = {"openie_a": [triple], "openie_b": [triple, ["Tarn", "received pumps of", "Corrick Vane"]]}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(CORPUS[0]) + "\n", encoding="utf-8")
+    for name, triples in named.items():
+        row = {"id": "p1", "entities": [], "triples": triples}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    engine = store.engine()
+    report = engine.import_graph(tmp_path)
+    made = assertions(engine)
+    assert len({row["id"] for row in made}) == len(made) == 2
+    assert {row["predicate"]: row["extractor"] for row in made} == {
+        "DELIVERED_PUMPS_TO": "import:openie_a",
+        "RECEIVED_PUMPS_OF": "import:openie_b",
+    }
+    assert report.counts["assertions_repeated"] == 1
+    assert report.counts["assertions"] == 2
+
+
+def test_the_extractor_adds_what_the_triples_lack(store: OneStore, folder: Path) -> None:
+    plain, both = store.engine(), store.engine()
+    plain.import_graph(folder)
+    report = both.import_graph(folder, extract=True)
+    counts = report.counts
+    assert counts["assertions_given"] == 3 and counts["assertions_extracted"] > 0
+    assert (
+        counts["assertions"]
+        == counts["assertions_given"] + counts["assertions_extracted"] - counts["assertions_repeated"]
+    )
+    made = {(row["subject_id"], row["predicate"], row["object_id"]): row["extractor"] for row in assertions(both)}
+    # A name that the triples give without a type is the entity that the extractor finds under it.
+    assert made["person:corrick vane", "DELIVERED_PUMPS_TO", "location:tarn"] == "import:openie_some-model"
+    assert made["person:corrick vane", "DELIVERED", "location:tarn"] == "rules"
+    assert both.import_graph(folder, extract=True).documents[0].status == "unchanged"
+    assert plain.import_graph(folder, extract=True).documents[0].status == "replaced"
+    assert assertions(plain) == assertions(both)
+
+
+def test_equal_claims_of_triples_and_extractor_are_one(store: OneStore, tmp_path: Path) -> None:
+    row = {"id": "p1", "entities": [], "triples": [["Corrick Vane", "delivered", "Tarn"]]}
+    for name, rows in (("corpus", CORPUS[:1]), ("openie", [row])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    engine = store.engine()
+    report = engine.import_graph(tmp_path, extract=True)
+    same = [r for r in assertions(engine) if r["predicate"] == "DELIVERED"]
+    assert [r["extractor"] for r in same] == ["import:openie"]
+    assert report.counts["assertions_repeated"] == 1

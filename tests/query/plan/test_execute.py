@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from evigraph import Answer, Evigraph
+from evigraph.query.plan import answer as support
 from evigraph.query.plan import execute as bounds
+from evigraph.query.plan.parse import MAX_STEPS
 from evigraph.types import PlanOutcome, StepOutcome
 from small import OneStore
 from triples import FAMILY, TripleExtractor, hop, match, steps
@@ -290,3 +292,108 @@ def test_a_hub_of_a_million_edges_is_cut_in_time(store: OneStore) -> None:
     to = {"id": "f", "op": "filter", "source": "a", "predicates": ["FRIEND"], "to": "x"}
     joined = graph.plan(steps(match("Hub"), match("Ada", "x"), to))
     assert str(joined.text).startswith("Hub") and not joined.degraded
+
+
+MIXED = [
+    {"document_id": "sales", "text": "Acme | SELLS | Mercury"},
+    {"document_id": "founding", "text": "Acme Tea Person | FOUNDED | Tarn"},
+]
+ENDS = {
+    "predicates": [
+        {"name": "SELLS", "domain": ["ORGANIZATION"], "range": ["PRODUCT"]},
+        {"name": "FOUNDED", "domain": ["PERSON"]},
+    ]
+}
+
+
+def test_an_entity_merged_of_two_types_is_of_both(store: OneStore) -> None:
+    graph = store.engine(extractor=TripleExtractor())
+    assert graph.index(MIXED).ok
+    person = "person:acme tea person"
+    graph.entities.merge(["organization:acme", person], canonical=person)
+    graph.set_schema(ENDS)
+    assert last(graph, match("Acme"), hop("b", "a", "SELLS")) == ["Mercury"]
+    assert last(graph, match("Acme"), hop("b", "a", "FOUNDED")) == ["Tarn"]
+    for kind in ("ORGANIZATION", "PERSON"):
+        found = outcome(graph.plan(steps({**match("Acme"), "type": kind}, filtered("a", kind))))
+        assert found.reason is None
+        assert [[(b.id, b.type) for b in step.bindings] for step in found.steps] == [[(person, "PERSON")]] * 2
+    counted = {item.name: item.count for item in graph.set_schema(None) and graph.schema().types}
+    assert (counted["ORGANIZATION"], counted["PERSON"]) == (1, 1)
+    # The scope decides: a type that only unseen passages give is none.
+    there = {"document_ids": ["founding"]}
+    answer = graph.plan(steps({**match(person), "type": "ORGANIZATION"}), document_filter=there)
+    assert answer.abstained and "ORGANIZATION" in (answer.abstain_reason or "")
+    graph.set_schema(ENDS)
+    assert outcome(graph.plan(steps(match(person), hop("b", "a", "SELLS")), document_filter=there)).reason is not None
+
+
+def repeated(times: int) -> list[dict[str, Any]]:
+    said = "Ada | KNOWS | Bob\nAda | KNOWS | Cyd"
+    return [{"document_id": f"d{number}", "text": f"{said}{number}"} for number in range(times)]
+
+
+def test_a_hop_cites_every_assertion_up_to_its_bound(store: OneStore) -> None:
+    graph = store.engine(extractor=TripleExtractor())
+    assert graph.index(repeated(8)).ok
+    answer = graph.plan(steps(match("Ada"), hop("b", "a", "KNOWS")))
+    step = outcome(answer).steps[1]
+    assert step.rows == 16 and not step.truncated and not answer.degraded
+    assert {binding.name: len(binding.relationships) for binding in step.bindings}["Bob"] == 8
+    assert len(step.relationships) == 16
+    assert answer.text.splitlines()[0].count("[") == 8
+
+
+def test_what_a_hop_does_not_cite_is_said(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = store.engine(extractor=TripleExtractor())
+    assert graph.index(repeated(23)).ok
+    answer = graph.plan(steps(match("Ada"), hop("b", "a", "KNOWS"), {"id": "n", "op": "count", "source": "b"}))
+    step = outcome(answer).steps[1]
+    assert len(step.bindings) == 24 and step.rows == 43 and not step.truncated
+    assert answer.stats["plan.b.assertions_omitted"] == 3
+    assert ["leaves out 3 further assertions" in sentence for sentence in answer.degraded] == [True]
+    assert answer.text.startswith("24 [") and answer.stats["plan_assertions_uncited"] == 23
+    # A bound on one entity leaves out further support before it leaves out entities.
+    monkeypatch.setattr(bounds, "MAX_FAN_OUT", 24)
+    answer = graph.plan(steps(match("Ada"), hop("b", "a", "KNOWS")))
+    step = outcome(answer).steps[1]
+    assert len(step.bindings) == 24 and step.rows == 24 and not step.truncated
+    assert answer.stats["plan.b.assertions_omitted"] == 22
+    monkeypatch.setattr(bounds, "MAX_FAN_OUT", 23)
+    assert outcome(graph.plan(steps(match("Ada"), hop("b", "a", "KNOWS")))).steps[1].truncated
+
+
+def deep(width: int) -> list[dict[str, Any]]:
+    """Two hops, then `width` intersections of all steps before them that bind people of Tarn."""
+    given = [match("Tarn"), hop("p", "a", "LIVES_IN", direction="in"), {**filtered("p", "PERSON"), "id": "q"}]
+    names = ["p", "q"]
+    for number in range(width):
+        given.append({"id": f"i{number}", "op": "intersect", "sources": list(names)})
+        names.append(f"i{number}")
+    return given
+
+
+@pytest.mark.parametrize("by", ["a", "p", None])
+def test_a_plan_of_intersections_of_intersections_reads_each_step_once(
+    family: Evigraph, by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(made: Any) -> Any:
+        def call(self: Any, step_id: str, *given: Any) -> Any:
+            read.append(step_id)
+            assert len(read) < 500, "2 ** 16 ways lead back"
+            return made(self, step_id, *given)
+
+        return call
+
+    monkeypatch.setattr(bounds._Execution, "_grouped", counted(bounds._Execution._grouped))
+    monkeypatch.setattr(support._Support, "_traced", counted(support._Support._traced))
+    plan = steps(*deep(16), {"id": "n", "op": "count", "source": "i15", "by": by})
+    assert len(plan["steps"]) == MAX_STEPS
+    answer = family.plan(plan)
+    found = [(binding.name, binding.count) for binding in outcome(answer).steps[-1].bindings]
+    assert found == {"a": [("Tarn", 2)], "p": [("Ada", 1), ("Dee", 1)], None: [("", 2)]}[by]
+    assert answer.citations
+    last_of_all = family.plan(steps(*deep(17)))
+    assert last_of_all.text == "Ada [1]\nDee [2]"

@@ -60,7 +60,6 @@ def test_a_right_plan_answers(ask: Ask, question: str, plan: dict[str, Any], tex
     [
         "```json\n" + json.dumps(MOTHER) + "\n```",
         "Here is the plan you asked for:\n" + json.dumps(MOTHER) + "\nI hope it helps.",
-        json.dumps(MOTHER)[:-2],
         json.dumps(MOTHER).replace('"', "'"),
         json.dumps(MOTHER).replace("}]", "},]"),
     ],
@@ -68,6 +67,7 @@ def test_a_right_plan_answers(ask: Ask, question: str, plan: dict[str, Any], tex
 def test_json_that_is_not_quite_json_is_repaired(ask: Ask, reply: str) -> None:
     answer, _, chat = ask("Who is Ada's mother?", reply)
     assert answer.text == "Bea [1]"
+    assert bool(answer.degraded) == bool(answer.stats.get("plan_json_repaired"))
     assert len(chat.calls) == 1
 
 
@@ -171,3 +171,16 @@ def test_the_given_schema_is_what_the_model_sees(store: OneStore) -> None:
     graph.set_schema({"predicates": [{"name": "MOTHER", "domain": ["PERSON"], "description": "Who bore them."}]})
     assert graph.plan("Who is Ada's mother?").text == "Bea [1]"
     assert "MOTHER: PERSON -> any (Who bore them.)" in content(chat.calls[0])
+
+
+@pytest.mark.parametrize("mark", ['{"id": "c"', ', "source": "b"', '"friend"'])
+def test_a_plan_cut_off_is_never_executed_as_a_shorter_one(ask: Ask, mark: str) -> None:
+    whole = json.dumps(
+        steps(match("Ada"), hop("b", "a", "FRIENDS", "friend"), {"id": "c", "op": "count", "source": "b"})
+    )
+    cut = whole[: whole.index(mark)]
+    answer, found, chat = ask("How many friends has Ada?", cut, cut)
+    assert answer.abstained and found.plan is None and len(chat.calls) == 2
+    assert found.reason is not None and "cut off" in found.reason
+    answer, _, _ = ask("How many friends has Ada?", cut, whole)
+    assert answer.text == "2 [1][2]"

@@ -14,7 +14,7 @@ MODES = "naive, local, global, hybrid, mix, bypass, keyword_lookup, entity_conne
 
 _FILTER = "Which documents"
 _TUNING = "How much, and how it is ranked"
-_TRANSLATED = ("document_id", "pattern", "date_from", "date_to", "meta", "as_of", "predicate")
+_TRANSLATED = ("document_id", "pattern", "date_from", "date_to", "meta", "as_of", "predicate", "seed")
 
 
 def _option(help_text: str, *names: str, panel: str | None = None) -> Any:
@@ -51,6 +51,9 @@ class AskOptions:
     graph_depth: Annotated[int | None, _tuning("Hops from the entities. Default: 2.")] = None
     per_node_limit: Annotated[int | None, _tuning("Assertions followed from one entity. Default: 20.")] = None
     predicate: Annotated[list[str] | None, _tuning("A predicate to follow; may be repeated. Default: all.")] = None
+    direction: Annotated[str | None, _tuning("Way along assertions: out, in or both. Default: both.")] = None
+    seed: Annotated[list[str] | None, _tuning("Entity id or name `traverse` starts from; may be repeated.")] = None
+    limit: Annotated[int | None, _tuning("Paths of `traverse` at most. Default: 50.")] = None
     min_score: Annotated[float | None, _tuning("Least cosine of a passage found by vector. Default: 0.1.")] = None
     fusion: Annotated[str | None, _tuning("gate or rrf. Default: gate.")] = None
     vector_weight: Annotated[float | None, _tuning("Weight of the vector arms.")] = None
@@ -70,6 +73,7 @@ class AskOptions:
         return _given(
             **named,
             predicates=self.predicate,
+            seeds=self.seed,
             document_filter=document_filter,
             metadata_filter=key_values(self.meta),
             as_of=None if self.as_of is None else generation_or_time(self.as_of),

@@ -31,7 +31,11 @@ def export(
         typer.Option("--output", "-o", help="File to write. Default: standard output.", show_default=False),
     ] = None,
 ) -> None:
-    """Write the visible graph as JSON Lines or GraphML."""
+    """Write the visible graph as JSON Lines or GraphML.
+
+    JSON Lines can be imported again. Not in it are the domain schema (see `schema show`), earlier revisions, and single
+    merges with their reasons: merged entities are written as the groups that they make.
+    """
     given = {name: value for name, value in scope.fields().items() if value is not None}
     if session.as_json and output is None:
         raise typer.BadParameter("--json needs --output, since the graph itself goes to standard output")

@@ -307,6 +307,7 @@ def _page(found: dict[str, Any]) -> None:
     for name, total in totals.items():
         if total > len(found[name]):
             note(f"{len(found[name])} of {total} {name} are shown")
+    _cuts(found["truncated"])
 
 
 def _entities(found: Iterable[dict[str, Any]]) -> None:

@@ -31,6 +31,10 @@ def import_graph(
         list[str] | None,
         typer.Option(help="key=value added to each document; may be repeated.", show_default=False),
     ] = None,
+    extract: Annotated[
+        bool,
+        typer.Option("--extract", help="Also run the extractor over the passages, for what the graph lacks."),
+    ] = False,
 ) -> None:
     """Import a graph: a GraphRAG output folder, a corpus with OpenIE triples, or what `export` wrote.
 
@@ -39,7 +43,7 @@ def import_graph(
     """
     added = key_values(metadata)
     with session.backend() as backend, bar("importing", quiet=session.as_json) as progress:
-        outcome = backend.import_graph(path, format=format, metadata=added, progress=progress)
+        outcome = backend.import_graph(path, format=format, metadata=added, extract=extract, progress=progress)
     if session.as_json:
         emit(outcome)
     else:

@@ -45,6 +45,7 @@ class Import:
         descriptions: Mapping[str, str],
         described: Described | None = None,
         media_type: str = "text/markdown",
+        untyped: bool = False,
     ) -> SourceDocument:
         """A document with its graph. Everything that shows in the store is part of its content hash."""
         about = self.metadata.over(described or Described())
@@ -57,6 +58,7 @@ class Import:
             claims=claims,
             descriptions=descriptions,
             counts=self.counts,
+            untyped=untyped,
         )
         shown = [title, str(about.date), sorted(about.values.items()), media_type, sorted(descriptions.items())]
         digest = hashlib.sha256(json.dumps([text, shown]).encode())

@@ -16,7 +16,7 @@ from evigraph.text.names import entity_id, name_key
 from evigraph.text.sentences import sentence_spans
 from evigraph.types import Assertion, Extraction, Mention, Passage
 
-IMPORTER = "import/1"
+IMPORTER = "import/2"
 """Name of these rules; raise the number when the same rows would give other mentions or assertions."""
 
 IN_PASSAGE = 0.9
@@ -27,7 +27,7 @@ NOT_FOUND = 0.5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GivenEntity:
-    """An entity as a row names it; `id` is derived from type and name unless the row gives one."""
+    """An entity as a row names it. `id` is made of `type` and `key`, and so tells both."""
 
     name: str
     type: str
@@ -35,9 +35,9 @@ class GivenEntity:
     key: str
 
     @classmethod
-    def of(cls, name: str, type: str, id: str = "", key: str = "") -> GivenEntity:
+    def of(cls, name: str, type: str, key: str = "") -> GivenEntity:
         key = key or name_key(name)
-        return cls(name=name, type=type, key=key, id=id or entity_id(key, type))
+        return cls(name=name, type=type, key=key, id=entity_id(key, type))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,8 +79,6 @@ class GivenClaim:
     confidence: float | None = None
     span: tuple[int, int] | None = None
     verified: bool | None = None
-    mention_ends: bool = True
-    """Whether its passage mentions its ends though no mention says so."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -95,6 +93,8 @@ class GivenGraph:
     claims: Sequence[GivenClaim]
     descriptions: Mapping[str, str]
     counts: Counter[str]
+    untyped: bool = False
+    """Whether its names came without types."""
     name: str = IMPORTER
     _placed: dict[int, Extraction] = field(default_factory=dict)
 
@@ -109,8 +109,13 @@ class GivenGraph:
         max_tokens: int,
     ) -> Iterator[Passage]:
         """The units as they are, if the embedder reads each whole and they leave no text out; else the chunker's."""
-        drafts = list(self._as_given(document_id, revision, language, count_tokens))
-        as_given = all(draft.token_count <= max_tokens for draft in drafts) and self._covered()
+        drafts: list[Passage] = []
+        as_given = self._covered()
+        for draft in self._as_given(document_id, revision, language, count_tokens) if as_given else ():
+            if draft.token_count > max_tokens:
+                as_given = False
+                break
+            drafts.append(draft)
         passages = drafts if as_given and drafts else list(chunked())
         self.counts["units_as_passages" if as_given else "units_chunked"] += len(self.units)
         self._place(passages, as_given)
@@ -179,7 +184,7 @@ class _Placing:
         self._title = f" {name_key(graph.title)} "
         self._mentions: dict[int, dict[tuple[str, int, str], Mention]] = {}
         self._mentioned: set[tuple[int, str]] = set()
-        self._assertions: dict[int, dict[tuple[str, ...], Assertion]] = {}
+        self._assertions: dict[int, dict[tuple[str, str, str, int], Assertion]] = {}
 
     def result(self) -> dict[int, Extraction]:
         return {
@@ -261,21 +266,15 @@ class _Placing:
             verified=verified,
         )
         held = self._assertions.setdefault(passage.index, {})
-        key = (
-            given.subject.id,
-            given.predicate,
-            given.object.id,
-            str(span[0]),
-            given.description,
-            given.extractor,
-        )
+        key = given.subject.id, given.predicate, given.object.id, span[0]
         if key in held:
             self._graph.counts["assertions_repeated"] += 1
             return
         held[key] = assertion
         self._graph.counts["assertions_verified" if verified else "assertions_unverified"] += 1
         for end in (given.subject, given.object):
-            if given.mention_ends and (passage.index, end.id) not in self._mentioned:
+            if (passage.index, end.id) not in self._mentioned:
+                self._graph.counts["ends_mentioned"] += 1
                 self._mention_end(passage, given, end)
 
     def _mention_end(self, passage: Passage, given: GivenClaim, end: GivenEntity) -> None:

@@ -24,6 +24,7 @@ from evigraph.ingest.imports.given import GivenClaim, GivenEntity, GivenMention
 from evigraph.ingest.imports.layout import laid_out
 from evigraph.ingest.imports.rows import (
     MAX_NAME,
+    MAX_WEIGHT,
     Folder,
     Row,
     RowError,
@@ -232,7 +233,7 @@ class _Tables:
         units = self._units_of(row)
         if not units:
             raise RowError("relationship_without_text_unit", f"{_shown(ends)} names no listed text unit")
-        weight = number_of(row.values, "weight", 1.0) / len(units)
+        weight = number_of(row, "weight", 1.0, self.job.problems, limit=MAX_WEIGHT) / len(units)
         if ends[0][0].id == ends[1][0].id:
             raise RowError("self_relation", f"{_shown(ends)} joins an entity with itself")
         if description and len({unit.document for unit in units}) > 1:

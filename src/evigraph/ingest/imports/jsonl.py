@@ -15,10 +15,13 @@ Each line is an object whose `kind` is one of
   `object_id`, `description`, `start`, `end`, `confidence`, `weight`, `extractor`, `verified` where known. Its ends are
   mentions of the passage, listed or not;
 - `description`: `document_id`, `entity_id`, `text`: what a document says of an entity as a whole;
-- `graph`: the header; it is not needed. With `format: "evigraph"` the mentions are complete: none is added for the ends
-  of assertions.
+- `graph`: the header; it is not needed. With `format: "evigraph"` the ids are those of a store, and taken as they are.
 
-Other fields are left out. Offsets count code points.
+An id is made of a type and a normalised name: `person:ada lovelace`. Elsewhere it is derived from these, and a given
+one that differs is reported.
+
+Other fields are left out. Offsets count code points. An export has no domain schema and no earlier revisions, and of
+merges the groups they make: several of one group are imported as one, without their reasons.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from evigraph.ingest.imports.given import GivenClaim, GivenEntity, GivenMention,
 from evigraph.ingest.imports.layout import SECTION_BREAK
 from evigraph.ingest.imports.rows import (
     MAX_NAME,
+    MAX_WEIGHT,
     Folder,
     Problems,
     Row,
@@ -46,9 +50,11 @@ from evigraph.ingest.imports.rows import (
 )
 from evigraph.ingest.metadata import Described, describe
 from evigraph.ingest.sources import SourceDocument
-from evigraph.text.names import split_entity_id
+from evigraph.text.names import name_key, split_entity_id
 
 EXTRACTOR = "import:jsonl"
+OVERLAP = 4
+"""How many times its text the passages of a document may hold together."""
 KINDS = ("graph", "document", "text", "passage", "entity", "mention", "assertion", "description")
 _ROLES: tuple[Literal["text", "title", "heading", "alias"], ...] = ("text", "title", "heading", "alias")
 
@@ -97,7 +103,7 @@ class _Records:
         self.job = job
         self.documents: dict[str, _Document] = {}
         self.described: dict[str, str] = {}
-        self.complete = False
+        self.exported = False
 
     def take(self, row: Row) -> None:
         kind = row.values.get("kind")
@@ -106,16 +112,17 @@ class _Records:
                 raise RowError("unknown_kind", f"kind is {str(kind)[:40]!r}; valid: {', '.join(KINDS)}")
             self.job.rows[str(kind)] += 1
             if kind == "entity":
-                self._entity(row.values)
+                self._entity(row)
             elif kind == "graph":
-                self.complete = row.values.get("format") == "evigraph"
+                self.exported = row.values.get("format") == "evigraph"
             else:
                 self._of_document(str(kind), row)
         except RowError as error:
             self.job.problems.add(row, error.reason, error.detail)
 
-    def _entity(self, values: Mapping[str, Any]) -> None:
-        entity = _entity(values, "name", "type", "id")
+    def _entity(self, row: Row) -> None:
+        values = row.values
+        entity = self.entity(row, "name", "type", "id")
         description = text_of(values, "description", default="").strip()
         if description:
             self.described.setdefault(entity.id, description)
@@ -123,6 +130,28 @@ class _Records:
         others = tuple(sorted({member for member in members if member != entity.id}))
         if others:
             self.job.merges.append((entity.id, *others))
+
+    def entity(self, row: Row, name: str, type: str, id: str, key: str = "") -> GivenEntity:
+        """The entity of four fields. A store's ids are taken with the key and type they are made of, since what a
+        passage calls an entity may be another form of its name; any other id only says what the name says."""
+        values = row.values
+        shown = name_of(values.get(name), name)
+        given = None if values.get(id) is None else _entity_id(values[id])
+        kind = values.get(type)
+        if given is not None and self.exported:
+            own_key, own_kind = split_entity_id(given)
+            kind = own_kind if kind is None else kind
+            own = GivenEntity.of(shown, str(kind), own_key)
+            if own.id == given and own_key == name_key(own_key) and values.get(key, own_key) == own_key:
+                return own
+        if given is not None and kind in (None, ""):
+            kind = split_entity_id(given)[1]
+        made = GivenEntity.of(shown, type_of(kind))
+        if given is not None and given != made.id:
+            self.job.problems.add(row, "id_disagrees", f"{id} is {given[:80]!r}, imported as {made.id[:80]!r}")
+        elif key and values.get(key) not in (None, made.key):
+            self.job.problems.add(row, "id_disagrees", f"{key} is not {made.key[:80]!r}, as the name is imported")
+        return made
 
     def _of_document(self, kind: str, row: Row) -> None:
         key, index = _place(row.values)
@@ -157,6 +186,7 @@ class _Assembly:
         self.units: list[GivenPassage] = []
         self.unit_of: dict[int, int] = {}
         self.text = ""
+        self.spanned = 0
 
     def made(self) -> SourceDocument:
         values = self.document.row.values if self.document.row is not None else {}
@@ -245,6 +275,9 @@ class _Assembly:
         if not start < end <= len(self.text):
             raise RowError("span_outside_text", f"{start}-{end} is no span of a text of {len(self.text)}")
         shown = values.get("text")
+        self.spanned += end - start
+        if self.spanned > OVERLAP * len(self.text):
+            raise RowError("passages_overlap", f"passages hold more than {OVERLAP} times the text; {start}-{end} left out")
         if shown is not None and shown != self.text[start:end]:
             raise RowError("span_not_the_text", f"the passage's text is not the document's from {start} to {end}")
         return self._unit(values, title, start, end)
@@ -291,22 +324,22 @@ class _Assembly:
             raise RowError("wrong_type", f"role is none of {', '.join(_ROLES)}")
         return GivenMention(
             unit=unit,
-            entity=_entity(values, "name", "type", "entity_id", "key"),
+            entity=self.records.entity(row, "name", "type", "entity_id", "key"),
             extractor=text_of(values, "extractor", limit=100, default=EXTRACTOR),
             span=self._span(unit, row),
             role=role,
-            weight=number_of(values, "weight", 1.0),
-            confidence=number_of(values, "confidence", 1.0),
+            weight=number_of(row, "weight", 1.0, self.job.problems, limit=MAX_WEIGHT),
+            confidence=number_of(row, "confidence", 1.0, self.job.problems, limit=1.0),
         )
 
     def _claim(self, unit: int, row: Row) -> GivenClaim:
         values = row.values
         span = self._span(unit, row)
         verified = values.get("verified")
-        subject = _entity(values, "subject_name", "subject_type", "subject_id")
-        target = _entity(values, "object_name", "object_type", "object_id")
+        subject = self.records.entity(row, "subject_name", "subject_type", "subject_id")
+        target = self.records.entity(row, "object_name", "object_type", "object_id")
         predicate = " ".join(text_of(values, "predicate", limit=MAX_NAME).split())
-        confidence = number_of(values, "confidence", -1.0)
+        confidence = number_of(row, "confidence", -1.0, self.job.problems, limit=1.0)
         default = f"{subject.name} {predicate.replace('_', ' ').lower()} {target.name}"
         return GivenClaim(
             unit=unit,
@@ -315,11 +348,10 @@ class _Assembly:
             object=target,
             description=text_of(values, "description", default=default),
             extractor=text_of(values, "extractor", limit=100, default=EXTRACTOR),
-            weight=number_of(values, "weight", 1.0),
-            confidence=confidence if 0 <= confidence <= 1 else None,
+            weight=number_of(row, "weight", 1.0, self.job.problems, limit=MAX_WEIGHT),
+            confidence=None if confidence < 0 else confidence,
             span=span,
             verified=verified if isinstance(verified, bool) and span is not None else None,
-            mention_ends=not self.records.complete,
         )
 
     def _span(self, unit: int, row: Row) -> tuple[int, int] | None:
@@ -344,15 +376,6 @@ def _place(values: Mapping[str, Any]) -> tuple[str, int | None]:
     if not document_id or not index.isascii() or not index.isdigit() or len(index) > 9:
         raise RowError("wrong_type", f"chunk_id {chunk_id[:80]!r} is not document_id#index")
     return document_id, int(index)
-
-
-def _entity(values: Mapping[str, Any], name: str, type: str, id: str, key: str = "") -> GivenEntity:
-    made = GivenEntity.of(name_of(values.get(name), name), type_of(values.get(type)))
-    given = values.get(id)
-    own_key = text_of(values, key, limit=MAX_NAME, default="") if key else ""
-    return GivenEntity(
-        name=made.name, type=made.type, key=own_key or made.key, id=made.id if given is None else _entity_id(given)
-    )
 
 
 def _entity_id(value: object) -> str:

@@ -2,8 +2,8 @@
 triples}` (the layout of HippoRAG) or `*triples*.jsonl {article, subject, relation, object}`.
 
 A row of the corpus becomes a document. Names have no types and become CONCEPTs; a relation becomes a predicate in upper
-case, its words joined by `_`. Every file of triples is an extractor of its own, so that two extractions of one corpus
-stand side by side.
+case, its words joined by `_`. Every file of triples is an extractor of its own. Where several make the same claim of
+the same place, that of the first file by name is kept, and the others are counted.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def documents(job: Import) -> Iterator[SourceDocument]:
             mentions=passage.mentions,
             claims=passage.claims,
             descriptions={},
+            untyped=True,
         )
 
 

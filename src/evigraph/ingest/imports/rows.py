@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +18,11 @@ MAX_LINE_BYTES = 16_000_000
 MAX_NAME = 500
 MAX_TYPE = 100
 MAX_DESCRIPTION = 50_000
+MAX_WEIGHT = 1_000_000.0
 EXPANSION = 8
-"""How many times its own size a Parquet file may hold uncompressed, of the limit on files."""
+"""How many times the limit on files a Parquet file may hold encoded, the columns that are not read included, and how
+many times it a batch may hold decoded. The rows read are held to the limit itself, like those of JSON Lines."""
+BATCH_ROWS = 1_000
 EXAMPLES = 100
 """Problems of one reason that a report lists; all are counted."""
 
@@ -124,9 +128,9 @@ class Folder:
     def rows(self, path: Path, problems: Problems, *, columns: Sequence[str] | None = None) -> Iterator[Row]:
         """The records of a file by its suffix; `columns` are all that is read of a Parquet file."""
         self.checked(path)
-        return self._parquet(path, columns) if path.suffix == ".parquet" else _json_lines(path, problems)
+        return self._parquet(path, problems, columns) if path.suffix == ".parquet" else _json_lines(path, problems)
 
-    def _parquet(self, path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
+    def _parquet(self, path: Path, problems: Problems, columns: Sequence[str] | None) -> Iterator[Row]:
         try:
             import pyarrow
             from pyarrow import parquet
@@ -137,22 +141,73 @@ class Folder:
             ) from error
         try:
             with parquet.ParquetFile(path) as file:
-                groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-                if sum(group.total_byte_size for group in groups) > EXPANSION * self.max_file_bytes:
-                    raise FileTooLarge(
-                        f"{path.name}: holds more than {EXPANSION} times the limit of {self.max_file_bytes:,} bytes",
-                        hint="split the file, or raise EVIGRAPH_MAX_FILE_BYTES",
-                    )
-                known = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
-                number = 0
-                for batch in file.iter_batches(batch_size=1_000, columns=known):
-                    for values in batch.to_pylist():
+                names = file.schema_arrow.names
+                known = names if columns is None else [name for name in columns if name in names]
+                size = self._batch_size(path, file.metadata, known)
+                number = held = 0
+                for batch in file.iter_batches(batch_size=size, columns=known):
+                    for values in _values_of(batch):
                         number += 1
+                        if isinstance(values, RowError):
+                            problems.note(path.name, number, values.reason, values.detail)
+                            continue
+                        held += _size(values)
+                        if held > self.max_file_bytes:
+                            raise self._too_large(path, 1)
                         yield Row(file=path.name, number=number, values=values)
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, UnicodeError) as error:
             raise CorruptDocument(
                 f"{path.name}: not a readable Parquet file ({str(error)[:200]})", hint="write it again"
             ) from error
+
+
+    def _batch_size(self, path: Path, metadata: Any, columns: Sequence[str]) -> int:
+        """Rows to decode at a time. A repeated value is encoded once, so that what a file says of its size bounds one
+        value, not all. Raises `FileTooLarge`."""
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        if sum(group.total_byte_size for group in groups) > EXPANSION * self.max_file_bytes:
+            raise self._too_large(path, EXPANSION)
+        wanted = set(columns)
+        largest, values = 1, 0
+        for group in groups:
+            chunks = [group.column(number) for number in range(group.num_columns)]
+            read = [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in wanted]
+            largest = max(largest, sum(chunk.total_uncompressed_size for chunk in read))
+            values += sum(chunk.num_values for chunk in read)
+        if values > self.max_file_bytes:
+            raise self._too_large(path, 1)
+        return max(1, min(BATCH_ROWS, EXPANSION * self.max_file_bytes // largest))
+
+    def _too_large(self, path: Path, times: int) -> FileTooLarge:
+        more = f"{times} times the limit" if times > 1 else "the limit"
+        return FileTooLarge(
+            f"{path.name}: holds more than {more} of {self.max_file_bytes:,} bytes",
+            hint="split the file, or raise EVIGRAPH_MAX_FILE_BYTES",
+        )
+
+
+def _values_of(batch: Any) -> Iterator[dict[str, Any] | RowError]:
+    """The rows of a batch. Not every value that Parquet may hold is one that Python has: text that is not UTF-8, times
+    of more than a day."""
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except (ValueError, ArithmeticError, LookupError):
+        for number in range(batch.num_rows):
+            try:
+                yield batch.slice(number, 1).to_pylist()[0]
+            except (ValueError, ArithmeticError, LookupError) as error:
+                yield RowError("bad_value", f"the row cannot be read: {type(error).__name__}: {str(error)[:150]}")
+    else:
+        yield from rows
+
+
+def _size(value: object) -> int:
+    """Characters and bytes of a value and all in it; whatever has none counts as one."""
+    if isinstance(value, str | bytes):
+        return max(1, len(value))
+    if isinstance(value, dict):
+        return 1 + sum(map(_size, value.values()))
+    return 1 + sum(map(_size, value)) if isinstance(value, list | tuple) else 1
 
 
 def count_rows(folder: Folder, path: Path) -> int:
@@ -237,12 +292,17 @@ def list_of(values: Mapping[str, Any], name: str) -> list[Any]:
     return value
 
 
-def number_of(values: Mapping[str, Any], name: str, default: float) -> float:
-    value = values.get(name)
+def number_of(row: Row, name: str, default: float, problems: Problems, *, limit: float) -> float:
+    """A field that must be a number from 0 to `limit`, a confidence or a weight. One beyond is reported, and is as if
+    it were missing."""
+    value = row.values.get(name)
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise RowError("wrong_type", f"{name} is no usable number: {str(value)[:40]!r}")
+    if not 0 <= value <= limit:
+        problems.add(row, "out_of_range", f"{name} {value:.3g} is not from 0 to {limit:,.0f}; taken as not given")
+        return default
     return float(value)
 
 

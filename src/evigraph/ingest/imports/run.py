@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evigraph.errors import InvalidValue, NotFound, UnknownGraphFormat
+from evigraph.ingest.extraction import GivenAndExtracted
 from evigraph.ingest.imports import graphrag, jsonl, openie
 from evigraph.ingest.imports.documents import Import, given_metadata
+from evigraph.ingest.imports.given import GivenGraph
 from evigraph.ingest.imports.rows import Folder
 from evigraph.ingest.pipeline import Indexer
 from evigraph.ingest.sources import SourceDocument
@@ -28,16 +31,21 @@ def import_graph(
     format: str | None = None,
     root: str | Path | None = None,
     metadata: Mapping[str, Any] | None = None,
+    extract: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> ImportReport:
-    """Import a folder or file with the indexer. Raises `ReadError`s for what cannot be opened, `InvalidValue`,
-    `MissingExtra`; rows that cannot be used are in the report."""
+    """Import a folder or file with the indexer; with `extract`, its extractor reads the passages too. Raises
+    `ReadError`s for what cannot be opened, `InvalidValue`, `MissingExtra`; rows that cannot be used are in the
+    report."""
     started = time.monotonic()
     bounds = None if root is None else Path(root)
     folder = Folder.open(Path(path), bounds, indexer.settings.max_file_bytes)
     job = Import(folder=folder, workspace=indexer.workspace, metadata=given_metadata(metadata or {}))
     name = _format(folder, format)
     made: Iterator[SourceDocument] = FORMATS[name].documents(job)
+    if extract:
+        _ = indexer.extractor.name  # where it cannot be made, that is said before anything is read
+        made = (_read_too(document, indexer, job) for document in made)
     report = indexer.run_given(made, {"format": name, "source": Path(path).name}, progress)
     merged = _merge(indexer.store, indexer.workspace, job)
     return _report(name, job, report, merged, time.monotonic() - started)
@@ -56,6 +64,14 @@ def _format(folder: Folder, given: str | None) -> str:
         hint="name a GraphRAG output folder, a folder with corpus.jsonl and openie*.jsonl, or a file of "
         "`evigraph export --format jsonl`; --format says which it is",
     )
+
+
+def _read_too(document: SourceDocument, indexer: Indexer, job: Import) -> SourceDocument:
+    given = document.given
+    if not isinstance(given, GivenGraph):
+        return document
+    both = GivenAndExtracted(given=given, extractor=indexer.extractor, untyped=given.untyped, counts=job.counts)
+    return replace(document, given=both)
 
 
 def _merge(store: Store, workspace: str, job: Import) -> int:
@@ -94,4 +110,5 @@ def _report(name: str, job: Import, report: IndexReport, merged: int, seconds: f
         generation=report.generation,
         seconds=seconds,
         job_id=report.job_id,
+        extraction=report.extraction,
     )

@@ -27,6 +27,7 @@ class _Limits:
     def __init__(self, per_node_limit: int) -> None:
         self.per_node_limit = per_node_limit
         self._hubs: dict[str, int] = {}
+        self._hops: list[str] = []
         self._sentences: list[str] = []
 
     def note(self, reached: Sequence[Reach], limit: int) -> None:
@@ -34,6 +35,9 @@ class _Limits:
         self._hubs |= {reach.origin: reach.degree for reach in reached if reach.degree > self.per_node_limit}
         if len(reached) >= limit:
             self.say(f"more than {limit} edges lead on from one step; the rest was not followed")
+
+    def note_hop(self, source: str, target: str, shown: int, total: int) -> None:
+        self._hops.append(f"{shown} of {total} assertions between {source} and {target} are shown")
 
     def say(self, sentence: str) -> None:
         if sentence not in self._sentences:
@@ -45,7 +49,9 @@ class _Limits:
             for entity, degree in sorted(self._hubs.items(), key=lambda hub: (-hub[1], hub[0]))[:3]
         ]
         more = [f"so for {len(self._hubs) - 3} other entities"] if len(self._hubs) > 3 else []
-        return (*hubs, *more, *self._sentences)
+        hops = self._hops[:3]
+        hops += [f"so for {len(self._hops) - 3} other hops"] if len(self._hops) > 3 else []
+        return (*hubs, *more, *self._sentences, *hops)
 
 
 def neighbourhood(
@@ -84,7 +90,7 @@ def neighbourhood(
     )
     if total > len(relations):
         limits.say(f"{len(relations)} of {total} relationships are shown")
-    profiles = snapshot.profiles(sorted(distances))
+    profiles = snapshot.known_profiles(sorted(distances))
     around = [
         Neighbour(
             id=profile.entity_id, name=profile.name, type=profile.type, degree=profile.degree, distance=distances[found]
@@ -143,7 +149,10 @@ def paths(
         limits.say(f"there are more paths of this length than the {limit} shown (limit)")
     hops = sorted({hop for path in found.paths for hop in pairwise(path)})
     statements = snapshot.statements_between(hops, per_pair=PER_HOP, predicates=predicates, direction=direction)
-    profiles = snapshot.profiles(sorted({entity for path in found.paths for entity in path}))
+    for one, other in hops:
+        if statements[one, other].total > PER_HOP:
+            limits.note_hop(one, other, PER_HOP, statements[one, other].total)
+    profiles = snapshot.known_profiles(sorted({entity for path in found.paths for entity in path}))
     return PathList(
         generation=snapshot.generation,
         source=source,
@@ -155,7 +164,12 @@ def paths(
                 entities=path,
                 names=tuple(profiles[entity].name for entity in path),
                 hops=tuple(
-                    PathHop(source=one, target=other, statements=tuple(statements[one, other]))
+                    PathHop(
+                        source=one,
+                        target=other,
+                        statements=statements[one, other].shown,
+                        total=statements[one, other].total,
+                    )
                     for one, other in pairwise(path)
                 ),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evigraph.graph.contradictions import Claim, Conflict, contradictions, read_predicate
+from evigraph.graph.contradictions import Claim, Conflict, contradictions, read_predicates
 from evigraph.store import Snapshot
 from evigraph.views import Contradiction, ContradictionKind, ContradictionList, Side, Statement
 
@@ -18,7 +18,7 @@ def contradictions_of(
 ) -> ContradictionList:
     """Contradictions in scope; only those whose subject, or one of whose objects, is `entity_id`, where given."""
     schema = snapshot.state.schema
-    readings = {written: read_predicate(written, schema) for written in snapshot.predicates()}
+    readings = read_predicates(snapshot.predicates(), schema)
     rows, more = snapshot.rival_claims(
         {written: (reading.predicate, reading.negated) for written, reading in readings.items()},
         functional=sorted({reading.predicate for reading in readings.values() if reading.functional}),
@@ -46,7 +46,10 @@ def contradictions_of(
     page = found[offset : offset + limit]
     cited = [claim.assertion_id for one in page for side in one.sides[:SIDES] for claim in side[:STATEMENTS]]
     statements = snapshot.statements_named(cited, [one.subject for one in page])
-    truncated = ["there is more to compare than was compared; ask for one entity"] if more else []
+    truncated = []
+    if more:
+        hint = "; ask for one entity" if entity_id is None else ""
+        truncated.append(f"not all claims were compared: there may be more than {len(found)} contradictions{hint}")
     if any(len(one.sides) > SIDES or any(len(side) > STATEMENTS for side in one.sides) for one in page):
         truncated.append(f"at most {SIDES} sides, and {STATEMENTS} assertions of each, are shown of a contradiction")
     return ContradictionList(

@@ -55,7 +55,7 @@ def hits(
 
 def entity_page(snapshot: Snapshot, entity_id: str, *, limit: int, offset: int) -> EntityPage:
     """The page of a representative; `limit` and `offset` cut mentions, assertions and relationships alike."""
-    profile = snapshot.profiles([entity_id])[entity_id]
+    profile = snapshot.known_profiles([entity_id])[entity_id]
     names, names_total = snapshot.surface_names([entity_id], limit=NAMES)
     sources, sources_total = snapshot.source_documents([entity_id], limit=SOURCES)
     mentions, mentions_total = snapshot.mention_views([entity_id], limit=limit, offset=offset)
@@ -89,6 +89,7 @@ def entity_page(snapshot: Snapshot, entity_id: str, *, limit: int, offset: int) 
             relationships=relations_total,
             contradictions=rivals.total,
         ),
+        truncated=rivals.truncated,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from evigraph.errors import AmbiguousEntity, InvalidValue, NotFound
 from evigraph.query.checks import check_text
 from evigraph.store import Snapshot
-from evigraph.text.names import name_key
+from evigraph.text.names import entity_id, name_key
 
 MAX_CHARS = 2_000
 NEAR = 5
@@ -16,13 +16,14 @@ STEM = 3
 """First letters of a word by which a misspelt name is looked for."""
 
 
-def resolve(snapshot: Snapshot, given: str) -> str:
+def resolve(snapshot: Snapshot, given: str, *, asserted: bool = True) -> str:
     """The entity as extracted (merged or not) behind an id, or behind a name that one entity alone has.
 
-    Raises `NotFound` with near names, `AmbiguousEntity`, or `InvalidValue` for a text that can be neither.
+    Names are those of mentions; an id may also be of an entity that only assertions name, with `asserted`. Raises
+    `NotFound` with near names, `AmbiguousEntity`, or `InvalidValue` for a text that can be neither.
     """
     _check(given)
-    if snapshot.mentioned([given]):
+    if snapshot.mentioned([given]) or (asserted and snapshot.entity_labels([given])):
         return given
     key = name_key(given)
     named = snapshot.entity_ids([key]).get(key, []) if key else []
@@ -60,11 +61,16 @@ def _only(snapshot: Snapshot, given: str, found: Sequence[str]) -> str:
 
 
 def _near(snapshot: Snapshot, given: str) -> list[str]:
-    words = name_key(given.rpartition(":")[2]).split()
+    key = name_key(given.rpartition(":")[2])
+    if key and ":" not in given:
+        asserted = snapshot.entity_labels([entity_id(key, kind) for kind, _ in snapshot.type_counts()])
+        if asserted:
+            return sorted(asserted)
+    words = key.split()
     for tried in (words, [word[:STEM] for word in words]):
         found, _ = snapshot.search_entities(tried, type=None, limit=NEAR, offset=0) if tried else ([], 0)
         if found:
-            return [entity_id for entity_id, _ in found]
+            return [near for near, _ in found]
     return []
 
 

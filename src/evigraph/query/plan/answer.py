@@ -13,8 +13,8 @@ from evigraph.types import Binding, Chunk, Citation, PlanOutcome, Relationship
 
 LISTED = 100
 """Bindings an answer lists; the outcome holds them all."""
-CITED = 5
-"""Assertions cited for one of them."""
+CITED = 20
+"""Assertions cited for one of them; how many more there are is counted."""
 
 Goal = tuple[str, str]
 """A step and the id of a binding of it."""
@@ -27,6 +27,7 @@ class Line:
 
     text: str
     relationships: tuple[Relationship, ...]
+    uncited: int = 0
 
 
 def lines(outcome: PlanOutcome) -> list[Line]:
@@ -41,7 +42,9 @@ def lines(outcome: PlanOutcome) -> list[Line]:
         text = binding.name if binding.count is None else f"{least}{binding.count}"
         if binding.count is not None and binding.name:
             text = f"{binding.name}: {text}"
-        said.append(Line(text=text, relationships=support.of(binding)))
+        relationships = support.of(binding)
+        cited = relationships[:CITED]
+        said.append(Line(text=text, relationships=cited, uncited=len(relationships) - len(cited)))
     return said
 
 
@@ -64,6 +67,9 @@ def answer_by_plan(run: Run) -> None:
         left = len(outcome.steps[-1].bindings) - len(said)
         run.text = "\n".join([*texts, f"... and {left} more"] if left else texts)
         run.answered_by = "extractive"
+        uncited = sum(line.uncited for line in said)
+        if uncited:
+            run.ledger.count("plan_assertions_uncited", uncited)
         record.items_out = len(run.citations)
 
 
@@ -96,20 +102,24 @@ class _Support:
         self._steps: dict[str, Step] = {step.id: step for step in outcome.plan.steps}
         self._bindings = {done.id: {binding.id: binding for binding in done.bindings} for done in outcome.steps}
         self._relationships = {item.id: item for done in outcome.steps for item in done.relationships}
-        self._truncated = {done.id for done in outcome.steps if done.truncated}
+        self._incomplete = {done.id for done in outcome.steps if done.truncated}
+        for step in outcome.plan.steps:
+            if not self._incomplete.isdisjoint(sources_of(step)):
+                self._incomplete.add(step.id)
+        self._ways: dict[Goal, Way] = {}
         self._last = outcome.plan.steps[-1]
 
     def of(self, binding: Binding) -> tuple[Relationship, ...]:
-        """A few assertions that the binding rests on: those of one way back to an anchor, then more of its own."""
+        """The assertions that the binding rests on: those of one way back to an anchor, then more of its own."""
         if isinstance(self._last, Count):
             names = [*self._way_of_count(self._last, binding), *binding.relationships]
         else:
             names = [*(self._way(self._last.id, binding.id) or ()), *binding.relationships]
-        return tuple(self._relationships[name] for name in list(dict.fromkeys(names))[:CITED])
+        return tuple(self._relationships[name] for name in dict.fromkeys(names))
 
     def incomplete(self, step_id: str) -> bool:
         """Whether a bound cut a step or one that it goes back to."""
-        return step_id in self._truncated or any(self.incomplete(name) for name in sources_of(self._steps[step_id]))
+        return step_id in self._incomplete
 
     def _way_of_count(self, step: Count, counted: Binding) -> list[str]:
         goal = None if step.by is None else (step.by, counted.id)
@@ -120,14 +130,23 @@ class _Support:
 
     def _way(self, step_id: str, entity: str, goal: Goal | None = None, tried: set[Goal] | None = None) -> Way:
         """Ids of the assertions on one way from a binding back to an anchor, through binding `goal` of a step where
-        given; None where there is none. `tried` keeps the search linear."""
-        if goal == (step_id, entity):
-            goal = None
+        given; None where there is none. Ways without a goal are kept, and `tried` bounds the search for one with it:
+        intersections make many ways, but each binding is traced once."""
+        here = step_id, entity
+        if goal is None or goal == here:
+            if here not in self._ways:
+                self._ways[here] = self._traced(step_id, entity, None, set())
+            return self._ways[here]
         tried = set() if tried is None else tried
-        binding = self._bindings[step_id].get(entity)
-        if binding is None or (goal is not None and (step_id, entity) in tried):
+        if here in tried:
             return None
-        tried.add((step_id, entity))
+        tried.add(here)
+        return self._traced(step_id, entity, goal, tried)
+
+    def _traced(self, step_id: str, entity: str, goal: Goal | None, tried: set[Goal]) -> Way:
+        binding = self._bindings[step_id].get(entity)
+        if binding is None:
+            return None
         match self._steps[step_id]:
             case Hop(source=source):
                 for origin in binding.origins:
@@ -149,7 +168,7 @@ class _Support:
         if goal is not None and all(way is None for way in ways):
             return None
         whole = [way or self._way(source, entity) or [] for source, way in zip(sources, ways, strict=True)]
-        return [name for way in whole for name in way]
+        return list(dict.fromkeys(name for way in whole for name in way))
 
     def _joining(self, binding: Binding, origin: str) -> list[str]:
         """The best assertion that joins a binding with its origin."""

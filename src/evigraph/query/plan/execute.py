@@ -9,7 +9,7 @@ from evigraph.plans import Count, Filter, Hop, Intersect, Match, Plan, Step, op_
 from evigraph.query.ledger import Ledger
 from evigraph.query.plan.validate import CannotGoOn, Vocabulary
 from evigraph.store import Snapshot
-from evigraph.store.planning import Link
+from evigraph.store.planning import SUPPORT, Links
 from evigraph.types import Binding, PlanOutcome, Relationship, StepOutcome
 
 MAX_BINDINGS = 5_000
@@ -59,9 +59,13 @@ class _Found:
     relationships: dict[str, None] = field(default_factory=dict)
 
 
+_Groups = dict[str, set[str]]
+
+
 class _Execution:
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self.snapshot = snapshot
+        self.ledger = ledger
         self.vocabulary = Vocabulary(snapshot)
         self.outcomes: dict[str, StepOutcome] = {}
         self._steps: dict[str, Step] = {}
@@ -93,26 +97,43 @@ class _Execution:
 
     def _hop(self, step: Hop) -> StepOutcome:
         source = self.outcomes[step.source]
-        spellings = self.vocabulary.usable(step.id, step.predicates, _types(source), step.direction)
-        links, cut = self.snapshot.links(
-            [binding.id for binding in source.bindings],
+        spellings = self.vocabulary.usable(step.id, step.predicates, self._types(source.bindings), step.direction)
+        read = self._read(step, source.bindings, spellings)
+        found: dict[str, _Found] = {}
+        for link in read.links:
+            reached = found.setdefault(link.target, _Found())
+            reached.origins[link.origin] = None
+            reached.relationships[link.assertion_id] = None
+        return self._reached(step, source, found, read)
+
+    def _read(
+        self,
+        step: Hop | Filter,
+        bindings: Sequence[Binding],
+        spellings: Sequence[str],
+        targets: Sequence[str] | None = None,
+    ) -> Links:
+        """The assertions a step follows, with what their bounds leave out on the record."""
+        read = self.snapshot.links(
+            [binding.id for binding in bindings],
             spellings,
             direction=step.direction,
             fan_out=MAX_FAN_OUT,
             limit=self._rows_left,
+            targets=targets,
         )
-        self._rows_left -= len(links)
-        found: dict[str, _Found] = {}
-        for link in links:
-            reached = found.setdefault(link.target, _Found())
-            reached.origins[link.origin] = None
-            reached.relationships[link.assertion_id] = None
-        return self._reached(step, source, found, links, cut)
+        self._rows_left -= len(read.links)
+        if read.omitted:
+            self.ledger.count(f"plan.{step.id}.assertions_omitted", read.omitted)
+            self.ledger.degrade(
+                f"plan: step {step.id} leaves out {read.omitted:,} further assertions of what it bound (at most "
+                f"{SUPPORT} for the same two entities, {MAX_FAN_OUT:,} from one, {MAX_ROWS:,} in all); "
+                "no binding is missing for that"
+            )
+        return read
 
-    def _reached(
-        self, step: Hop, source: StepOutcome, found: Mapping[str, _Found], links: Sequence[Link], cut: bool
-    ) -> StepOutcome:
-        stated = self.snapshot.stated(links)
+    def _reached(self, step: Hop, source: StepOutcome, found: Mapping[str, _Found], read: Links) -> StepOutcome:
+        stated = self.snapshot.stated(read.links)
         labels = self.snapshot.entity_labels(list(found))
         bindings = _in_order(
             Binding(
@@ -131,8 +152,8 @@ class _Execution:
             bindings=kept,
             relationships=_cited(kept, stated),
             bindings_in=len(source.bindings),
-            rows=len(links),
-            truncated=cut or len(kept) < len(bindings),
+            rows=len(read.links),
+            truncated=read.cut or len(kept) < len(bindings),
         )
 
     def _intersect(self, step: Intersect) -> StepOutcome:
@@ -151,23 +172,15 @@ class _Execution:
         kept = list(source.bindings)
         if step.type is not None:
             wanted = self.vocabulary.type(step.id, step.type)
-            kept = [binding for binding in kept if binding.type == wanted]
-        links: list[Link] = []
-        cut = False
+            kept = [binding for binding in kept if wanted in self._types([binding])]
+        read = Links()
         if step.predicates:
-            types = sorted({binding.type for binding in kept})
+            types = self._types(kept)
             targets = None if step.to is None else [binding.id for binding in self.outcomes[step.to].bindings]
-            links, cut = self.snapshot.links(
-                [binding.id for binding in kept],
-                self.vocabulary.usable(step.id, step.predicates, types, step.direction),
-                direction=step.direction,
-                fan_out=MAX_FAN_OUT,
-                limit=self._rows_left,
-                targets=targets,
-            )
-            self._rows_left -= len(links)
+            usable = self.vocabulary.usable(step.id, step.predicates, types, step.direction)
+            read = self._read(step, kept, usable, targets)
         joined: dict[str, list[str]] = {}
-        for link in links:
+        for link in read.links:
             joined.setdefault(link.origin, []).append(link.assertion_id)
         bindings = tuple(
             Binding(
@@ -184,10 +197,10 @@ class _Execution:
             id=step.id,
             op=op_of(step),
             bindings=bindings,
-            relationships=_cited(bindings, self.snapshot.stated(links)),
+            relationships=_cited(bindings, self.snapshot.stated(read.links)),
             bindings_in=len(source.bindings),
-            rows=len(links),
-            truncated=cut,
+            rows=len(read.links),
+            truncated=read.cut,
         )
 
     def _count(self, step: Count) -> StepOutcome:
@@ -202,7 +215,7 @@ class _Execution:
             )
             bindings: tuple[Binding, ...] = (total,)
         else:
-            groups = self._groups(step.source, step.by)
+            groups = self._groups(step.source, step.by, {}) or {}
             counted: dict[str, list[Binding]] = {binding.id: [] for binding in self.outcomes[step.by].bindings}
             for binding in source.bindings:
                 for group in groups.get(binding.id, ()):
@@ -226,27 +239,28 @@ class _Execution:
             bindings_in=len(source.bindings),
         )
 
-    def _groups(self, step_id: str, by: str) -> dict[str, set[str]]:
-        """For each binding of a step, the bindings of step `by` that it stems from."""
+    def _groups(self, step_id: str, by: str, done: dict[str, _Groups | None]) -> _Groups | None:
+        """For each binding of a step, the bindings of step `by` that it stems from; None for a step that does not go
+        back to `by`. `done` holds the steps already seen: several ways may lead to each, and more at every step."""
+        if step_id not in done:
+            done[step_id] = self._grouped(step_id, by, done)
+        return done[step_id]
+
+    def _grouped(self, step_id: str, by: str, done: dict[str, _Groups | None]) -> _Groups | None:
         bindings = self.outcomes[step_id].bindings
+        step = self._steps[step_id]
         if step_id == by:
             return {binding.id: {binding.id} for binding in bindings}
-        step = self._steps[step_id]
         if isinstance(step, Intersect):
-            known = [self._groups(name, by) for name in step.sources if self._stems(name, by)]
+            found = (self._groups(name, by, done) for name in step.sources)
+            known = [groups for groups in found if groups is not None]
+            if not known:
+                return None
             return {b.id: set.intersection(*(groups.get(b.id, set()) for groups in known)) for b in bindings}
-        if not isinstance(step, Hop | Filter):
-            return {}
-        before = self._groups(step.source, by)
+        before = self._groups(step.source, by, done) if isinstance(step, Hop | Filter) else None
+        if before is None:
+            return None
         return {b.id: set().union(*(before.get(origin, set()) for origin in b.origins)) for b in bindings}
-
-    def _stems(self, step_id: str, by: str) -> bool:
-        step = self._steps[step_id]
-        if step_id == by:
-            return True
-        if isinstance(step, Intersect):
-            return any(self._stems(name, by) for name in step.sources)
-        return isinstance(step, Hop | Filter) and self._stems(step.source, by)
 
     def _between(self, group: str, counted: Sequence[Binding], step: Count) -> tuple[str, ...]:
         """The assertions of counted bindings; where they are one hop from the group, those that join them to it."""
@@ -255,6 +269,9 @@ class _Execution:
             return _united(counted)
         ends = {item.id: (item.source, item.target) for item in self.outcomes[step.source].relationships}
         return tuple(name for name in _united(counted) if group in ends[name])
+
+    def _types(self, bindings: Iterable[Binding]) -> list[str]:
+        return sorted({kind for binding in bindings for kind in self.vocabulary.types_of(binding.id, binding.type)})
 
     # ---------------------------------------------------------------- nothing found
 
@@ -291,12 +308,8 @@ class _Execution:
             return CannotGoOn(step.id, reason, known)
         if isinstance(step, Intersect):
             return CannotGoOn(step.id, f"empty step: {', '.join(step.sources)} have no entity in common")
-        types = dict.fromkeys(b.type for name in sources_of(step) for b in self.outcomes[name].bindings)
+        types = self._types(b for name in sources_of(step) for b in self.outcomes[name].bindings)
         return CannotGoOn(step.id, "empty step: no binding is of that type", types)
-
-
-def _types(step: StepOutcome) -> list[str]:
-    return sorted({binding.type for binding in step.bindings})
 
 
 def _in_order(bindings: Iterable[Binding]) -> tuple[Binding, ...]:

@@ -208,11 +208,14 @@ class _Reader:
 
     def _ancestors(self, step_id: str) -> set[str]:
         """The steps that the bindings of a step stem from, itself among them. What a filter compares with is none."""
-        step = self._earlier[step_id]
         found = {step_id}
-        if isinstance(step, Intersect):
-            return found.union(*(self._ancestors(name) for name in step.sources))
-        return found if isinstance(step, Match) else found | self._ancestors(step.source)
+        waiting = [step_id]
+        while waiting:
+            step = self._earlier[waiting.pop()]
+            before = step.sources if isinstance(step, Intersect) else () if isinstance(step, Match) else (step.source,)
+            waiting.extend(name for name in before if name not in found)
+            found.update(before)
+        return found
 
     def _wrong(self, message: str, *, field: str | None = None, hint: str = "") -> InvalidPlan:
         return InvalidPlan(message, step=self._name, field=field, hint=hint)

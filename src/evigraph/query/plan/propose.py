@@ -4,17 +4,14 @@ ambiguous or speaks of what is unknown, the plan abstains."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from typing import Any
-
-import json_repair
 
 from evigraph.errors import InvalidPlan, ModelNotConfigured
 from evigraph.models.ports import Message
 from evigraph.plans import Match, Plan
 from evigraph.query.plan.parse import MAX_STEPS, parse_plan
+from evigraph.query.plan.reply import MAX_REPLY, json_of
 from evigraph.query.plan.schema import infer
 from evigraph.query.plan.validate import CannotGoOn, Vocabulary
 from evigraph.query.run import Run
@@ -26,8 +23,6 @@ ATTEMPTS = 2
 """Calls of the model: one, and one more with the fault of the first."""
 SHOWN_PREDICATES = 200
 SHOWN_ENTITIES = 30
-MAX_REPLY = 20_000
-"""Characters of a reply that are read."""
 
 _RULES = f"""You translate a question into a plan over a graph of entities and assertions. Reply with one JSON object \
 and nothing else: {{"steps": [...]}}, or {{"abstain": "why"}} if the question is ambiguous, names nothing, or \
@@ -127,26 +122,14 @@ def _entities(run: Run, vocabulary: Vocabulary, question: str) -> list[str]:
 
 def _read(run: Run, reply: str) -> Plan | str:
     """A parsed plan, or why the model declined. Raises `InvalidPlan`."""
-    found = _json(run, reply)
+    found, faults = json_of(reply)
+    if faults:
+        run.ledger.count("plan_json_repaired", True)
+        run.ledger.degrade(f"plan: the model's JSON was not quite JSON ({faults}) and was put right")
     if isinstance(found, dict) and "steps" not in found and "abstain" in found:
         why = " ".join(str(found["abstain"]).split())[:200]
         return f"the model declined: {why}"
     return parse_plan(found)
-
-
-def _json(run: Run, reply: str) -> Any:
-    """The reply's JSON value, repaired where it is not quite one. Raises `InvalidPlan`."""
-    if len(reply) > MAX_REPLY:
-        raise InvalidPlan(f"the reply has {len(reply)} characters", hint=f"at most {MAX_REPLY} are read")
-    first, last = reply.find("{"), reply.rfind("}")
-    try:
-        return json.loads(reply[first : last + 1])
-    except (ValueError, RecursionError):
-        run.ledger.count("plan_json_repaired", True)
-    try:
-        return json_repair.loads(reply[max(first, 0) :])
-    except (ValueError, RecursionError):
-        raise InvalidPlan("the reply is no JSON", hint='{"steps": [...]}') from None
 
 
 def _grounded(run: Run, plan: Plan) -> Plan | PlanOutcome:

@@ -106,13 +106,19 @@ class Vocabulary:
             raise CannotGoOn(step, f"unknown type {_short(given)}", self._near(wanted, self.types))
         return wanted
 
+    def types_of(self, entity: str, own: str) -> set[str]:
+        """The types of a representative: its own, and where several entities count as one, those of all members that
+        the scope mentions."""
+        identities = self.snapshot.identities
+        return {own, *(identities.names[member][1] for member in identities.members.get(entity, ()))}
+
     def anchor(self, step: Match, given: str) -> str:
         """The one entity that an id or a name stands for. Raises `CannotGoOn` where there is none, or several."""
         kind = None if step.type is None else self.type(step.id, step.type)
         found = self._by_id(given) or self._by_name(given)
         if kind is not None and found:
             labels = self.snapshot.entity_labels(found)
-            of_type = [entity for entity in found if labels[entity][1] == kind]
+            of_type = [entity for entity in found if kind in self.types_of(entity, labels[entity][1])]
             if not of_type:
                 raise CannotGoOn(step.id, f"unknown entity: {_short(given)} is no {kind}", found)
             found = of_type

@@ -26,7 +26,7 @@ def retrieve(run: Run) -> Retrieved:
             [name for name, _ in entities[: request.max_entities]],
             top,
             limit=request.max_relationships,
-            predicates=request.predicates,
+            predicates=run.predicates,
             direction=request.direction,
         )
         items = run.snapshot.assertions_at([*found.direct, *found.extended])

@@ -41,7 +41,7 @@ def _nearest(run: Run) -> list[Relationship]:
     with run.ledger.stage("assertions") as record:
         question = run.asked
         vector = question.vector if question.residual == question.text else run.embedder().embed([question.residual])[0]
-        hits = run.snapshot.nearest_assertions(vector, ASSERTIONS, predicates=run.request.predicates)
+        hits = run.snapshot.nearest_assertions(vector, ASSERTIONS, predicates=run.predicates)
         kept = [(assertion_id, score) for assertion_id, score in hits if score >= run.request.min_score]
         rows = run.snapshot.assertions_named([assertion_id for assertion_id, _ in kept])
         found = [replace(rows[assertion_id], score=round(score, 6)) for assertion_id, score in kept]
@@ -66,7 +66,7 @@ def _popular(run: Run) -> Retrieved:
         relationships=tuple(
             item
             for item in relationships_in(run, passages[: run.request.max_chunks])
-            if run.request.predicates is None or item.type in run.request.predicates
+            if run.predicates is None or item.type in run.predicates
         ),
         retrieval="most connected entities",
     )

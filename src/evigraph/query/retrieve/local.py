@@ -94,7 +94,7 @@ def traverse(run: Run, seeds: dict[str, float]) -> Neighbourhood:
                 followed,
                 per_node_limit=request.per_node_limit,
                 limit=TRAVERSED,
-                predicates=request.predicates,
+                predicates=run.predicates,
                 direction=request.direction,
             )
             if len(found) == TRAVERSED:

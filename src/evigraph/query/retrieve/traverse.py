@@ -79,6 +79,10 @@ def _seeds(run: Run) -> dict[str, float]:
                 if seed.entity is None:
                     run.ledger.degrade(f"traverse: seed {seed.given[:80]!r} is no entity in scope; left out")
                 else:
+                    if seed.match < 1:
+                        run.ledger.degrade(
+                            f"traverse: no entity is named {seed.given[:80]!r}; {seed.entity} shares most words with it"
+                        )
                     seeds[seed.entity] = max(seeds.get(seed.entity, 0.0), seed.match)
             run.ledger.count("seeds", [asdict(seed) for seed in resolved])
         record.items_out = len(seeds)
@@ -134,7 +138,7 @@ def _walk(run: Run, seeds: dict[str, float]) -> Traversal:
             frontier,
             per_node_limit=per_node,
             limit=rows,
-            predicates=request.predicates,
+            predicates=run.predicates,
             direction=request.direction,
         )
 

@@ -21,7 +21,7 @@ from evigraph.server.openapi import body, returns
 from evigraph.server.parameters import ScopeOf
 from evigraph.server.problems import InvalidForm, Json, NothingImported
 from evigraph.server.schemas import ImportBody
-from evigraph.server.upload import bare_name, json_field
+from evigraph.server.upload import bare_name, flag, json_field
 from evigraph.server.work import Work, WorkOf, WorkspaceOf
 from evigraph.wire import plain
 
@@ -72,10 +72,14 @@ async def import_graph(request: Request, work: WorkOf, workspace: WorkspaceOf) -
     """Import a graph: the tables of a GraphRAG output folder, a corpus with OpenIE triples, or JSON Lines as export
     writes them. Rows that cannot be used are in the report; 422 when nothing could be imported."""
     limit = work.engine.settings.max_file_bytes
-    form = await upload_form(request, max_file_bytes=limit, known=("metadata", "format"))
+    form = await upload_form(request, max_file_bytes=limit, known=("metadata", "format", "extract"))
     try:
         names = _names(form)
-        options = {"metadata": json_field(form, "metadata", dict) or {}, "format": _format(form)}
+        options = {
+            "metadata": json_field(form, "metadata", dict) or {},
+            "format": _format(form),
+            "extract": flag(form, "extract"),
+        }
         report = await work.write(lambda engine: _import(engine, form, names, options), workspace)
     finally:
         await form.form.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evigraph.errors import BeforePruneHorizon, NotFound
+from evigraph.errors import BeforePruneHorizon, ConflictError, NotFound
 from evigraph.ingest.prune import prune
 from evigraph.store.retention import superseded
 from evigraph.testing.store_contract.base import Contract, ShelfMaker, seen
@@ -86,6 +86,16 @@ class RetentionContract(Contract):
         pruning.join()
         assert done[0].revisions == 1
         assert "organization:oldco" not in seen(shelf)["profiles"]
+
+    def test_prune_does_not_wait_without_end(self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+        shelf.put("a", "Acme supplies Oldco")
+        shelf.put("a", "Acme supplies Birch")
+        monkeypatch.setattr("evigraph.store.pins.PIN_SECONDS", 0.05)
+        with shelf.store.snapshot(shelf.workspace):
+            with pytest.raises(ConflictError, match="has read an earlier state"):
+                prune(shelf.store, shelf.workspace)
+            assert shelf.store.document_text(shelf.workspace, "a", 1) == "Acme supplies Oldco"
+        assert prune(shelf.store, shelf.workspace).revisions == 1
 
     def test_a_snapshot_of_the_horizon_or_later_is_not_waited_for(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
         shelf.put("a", "Acme")

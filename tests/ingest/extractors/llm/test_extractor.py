@@ -8,12 +8,15 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evigraph.domain import DomainSchema, EntityType, PredicateType
 from evigraph.errors import ModelBadResponse, ModelTimeout, ModelUnavailable, TokenBudgetReached
 from evigraph.ingest.extractors.base import ModelExtractor
 from evigraph.ingest.extractors.llm import LLMExtractor
 from evigraph.ingest.extractors.llm.budget import most_prompt
+from evigraph.ingest.extractors.llm.parse import REPLY_CHARS
 from evigraph.ingest.extractors.llm.prompt import Vocabulary, first_messages
 from evigraph.models.ports import ChatReply, Message
 from evigraph.testing.models import ScriptedChat
@@ -61,10 +64,31 @@ def test_names_and_quotes_are_found_at_absolute_offsets() -> None:
 
 
 def test_without_a_quote_both_names_verify_and_the_span_is_their_sentence() -> None:
-    chat = ScriptedChat([reply([], [claim("Corrick Vane", "supplied", "Tarn", "words that are not there")])])
+    chat = ScriptedChat([reply([], [claim("Corrick Vane", "supplied", "Tarn")])])
     found = LLMExtractor(chat).extract([passage(TEXT, sentences=((0, 43), (44, 56)))], title="", language="en")
     [said] = found.assertions
     assert said.verified and (said.start, said.end) == (0, 43)
+
+
+@pytest.mark.parametrize("quote", ["words that are not there", "Corrick Vane supplied Tarn", "to"])
+def test_a_quote_that_is_not_there_is_unverified_though_both_names_are(quote: str) -> None:
+    run = LLMExtractor(
+        ScriptedChat([reply([], [claim("Corrick Vane", "supplied", "Tarn", quote, confidence=0.9)])])
+    ).for_run(None)
+    found = run.extract([passage(TEXT, sentences=((0, 43), (44, 56)))], title="", language="en", replies=Replies())
+    [said] = found.assertions
+    assert not said.verified and (said.start, said.end) == (0, 43), "the names still tell where to look"
+    assert said.confidence == pytest.approx(0.45) and run.account.unverified == 1
+
+
+def test_of_claims_that_say_the_same_a_verified_one_is_kept() -> None:
+    ends = "Corrick Vane", "supplied", "Tarn"
+    said = [claim(*ends, "invented words"), claim(*ends), claim(*ends, "also invented")]
+    for claims in (said, said[::-1]):
+        run = LLMExtractor(ScriptedChat([reply([], claims)])).for_run(None)
+        found = run.extract([passage(TEXT)], title="", language="en", replies=Replies())
+        assert [one.verified for one in found.assertions] == [True]
+        assert run.account.unverified == 0 and run.account.dropped == {"duplicate": 2}
 
 
 def test_a_claim_that_is_not_found_is_unverified_and_spans_the_passage() -> None:
@@ -317,3 +341,62 @@ def test_replies_are_stored_without_what_no_store_takes() -> None:
     [kept] = replies.kept.values()
     kept.text.encode()
     assert "\0" not in kept.text
+    assert found_notes(replies) == {}
+
+
+def found_notes(replies: Replies) -> dict[str, int]:
+    """The notes of a run over what was kept."""
+    run = LLMExtractor(ScriptedChat([])).for_run(None)
+    run.extract([passage(TEXT)], title="", language="en", replies=replies)
+    return dict(run.account.notes)
+
+
+def test_what_was_removed_from_a_reply_is_noted_by_the_run_that_got_it() -> None:
+    long = json.dumps({"entities": [{"name": "Tarn"}]}) + "\ud83d\0" + " " * REPLY_CHARS
+    run = LLMExtractor(ScriptedChat([long])).for_run(None)
+    run.extract([passage(TEXT)], title="", language="en", replies=Replies())
+    assert run.account.notes == {"not_text": 2, "reply_cut": 1}
+
+
+class Odd:
+    """A model of somebody's own, with fields that are not as they should be."""
+
+    name = "odd"
+
+    def __init__(self, reply: ChatReply) -> None:
+        self._reply = reply
+
+    def complete(self, messages: Sequence[Message], *, model: str | None = None) -> ChatReply:
+        return self._reply
+
+
+def test_impossible_token_counts_are_none_and_no_text_is_no_reply() -> None:
+    text = reply([entity("Corrick Vane")])
+    odd = ChatReply(text=text, model="m\ud800", prompt_tokens=10**400, completion_tokens=-1)
+    replies = Replies()
+    run = LLMExtractor(Odd(odd)).for_run(None)
+    assert run.extract([passage(TEXT)], title="", language="en", replies=replies).mentions
+    assert list(replies.kept.values()) == [ChatReply(text=text, model="m")]
+    assert run.account.unreported == 1 and 0 < run.account.tokens < 10_000
+    run = LLMExtractor(Odd(ChatReply(text=None, model="m"))).for_run(None)  # type: ignore[arg-type]
+    found = run.extract([passage(TEXT)], title="", language="en", replies=Replies())
+    assert found.incomplete and run.account.failed == 1 and "NoneType" in found.warnings[0]
+
+
+_ODD = st.none() | st.integers() | st.floats() | st.text(st.characters()) | st.sampled_from(
+    [10**401, "Tarn", "Corrick Vane", "\ud800", "\0", "…", "|", "*", "ﷺ" * 10, "ı̇", "[A](", "\u200b", "` `", "[", []]
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.fixed_dictionaries({"name": _ODD, "type": _ODD, "description": _ODD}), max_size=3),
+    st.lists(st.fixed_dictionaries(dict.fromkeys(("subject", "predicate", "object", "quote", "confidence"), _ODD))),
+)
+def test_whatever_a_model_says_a_passage_is_extracted(entities: list[object], claims: list[object]) -> None:
+    found = extract(ScriptedChat(lambda _: json.dumps({"entities": entities, "assertions": claims})), TEXT)
+    for one in found.assertions:
+        assert 0 <= one.start < one.end <= len(TEXT) and 0 <= one.confidence <= 1
+        f"{one.subject_id}{one.object_id}{one.predicate}{one.description}".encode()
+    for mention in found.mentions:
+        assert 0 <= mention.start < mention.end <= len(TEXT)

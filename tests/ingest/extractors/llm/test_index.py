@@ -13,6 +13,7 @@ import pytest
 
 from evigraph import Evigraph, Settings
 from evigraph.errors import ModelNotConfigured, ModelTimeout
+from evigraph.ingest.extractors.llm.records import Parsed
 from evigraph.models.ports import Message
 from evigraph.store.migrations import REVISION_TABLES
 from evigraph.testing.models import ScriptedChat, ScriptedOpenAIServer
@@ -189,6 +190,49 @@ def test_other_settings_of_the_extractor_index_anew(store: OneStore) -> None:
     again = engine(store, chat, "renewed", extraction_gleaning=1).index(DOCUMENTS[0])
     assert again.count("replaced") == 1
     assert len(chat.calls) == 2, "the first pass was known"
+
+
+BAD_REPLIES = {
+    "huge number": '"confidence": 1' + "0" * 400,
+    "no number": '"confidence": NaN',
+    "half a pair": '"description": "half \\ud800 a pair"',
+    "NUL": '"description": "\\u0000"',
+    "predicate": '"predicate": "visited\\ud800"',
+    "deep": '"evidence": ' + "[" * 3_000,
+}
+
+
+@pytest.mark.parametrize("field", BAD_REPLIES.values(), ids=BAD_REPLIES)
+def test_one_bad_reply_ends_no_run(store: OneStore, field: str) -> None:
+    escape = "\\ud800" if "ud800" in field else ""
+    bad = (
+        f'{{"entities": [{{"name": "Tarn1{escape}", "type": "LOCATION", "description": "d{escape}"}}], "assertions":'
+        f' [{{"subject": "Hana Sefu", "predicate": "visited", "object": "Tarn1", {field}}}]}}'
+    )
+    graph = engine(store, ScriptedChat(lambda messages: bad if "Tarn1" in passage_of(messages) else answer(messages)))
+    report = graph.index(DOCUMENTS)
+    assert report.errors == () and len(graph.documents()) == len(DOCUMENTS)
+    assert report.extraction is not None and report.extraction.assertions >= len(DOCUMENTS) - 1
+    assert (report.extraction.notes.get("not_text", 0) > 0) == (escape != "" or "u0000" in field)
+    assert graph.index(DOCUMENTS).count("unchanged") == len(DOCUMENTS)
+    assert "\\ud" not in "".join(graph.export()) and "location:tarn1" in [
+        e.id for e in graph.entities.search("Tarn1").entities
+    ]
+
+
+def test_a_reply_that_breaks_the_reader_costs_its_passage_only(
+    store: OneStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(text: str, parsed: Parsed) -> str:
+        if "Tarn1" in text:
+            raise ZeroDivisionError
+        return text
+
+    monkeypatch.setattr("evigraph.ingest.extractors.llm.parse.read_tuples", broken)
+    report = engine(store, ScriptedChat(answer)).index(DOCUMENTS)
+    assert report.errors == () and report.extraction is not None
+    assert (report.extraction.unusable, report.extraction.dropped) == (1, {"unreadable": 1})
+    assert [bool(document.warnings) for document in report.documents] == [False, True, False, False, False]
 
 
 def test_after_a_prune_a_deleted_reply_is_nowhere(tmp_path: Path) -> None:

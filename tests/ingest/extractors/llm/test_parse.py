@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import astuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evigraph.ingest.extractors.llm import parse as module
 from evigraph.ingest.extractors.llm.parse import REPLY_CHARS, parse, unit
 from evigraph.ingest.extractors.llm.records import NAME_CHARS, TEXT_CHARS, ClaimRecord, EntityRecord, Parsed
 from evigraph.testing.replies import damage, marks
@@ -145,11 +147,27 @@ def test_hostile_replies_are_read_in_bounded_time(unit_of: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(0.5, 0.5), (7, 1.0), (-1, 0.0), ("0.25", 0.25), ("high", None), (True, None), (None, None)]
+    ("value", "expected"),
+    [
+        (0.5, 0.5),
+        (7, 1.0),
+        (-1, 0.0),
+        ("0.25", 0.25),
+        ("high", None),
+        (True, None),
+        (None, None),
+        (10**400, 1.0),
+        (-(10**400), 0.0),
+        ("1" + "0" * 400, None),
+        ([], None),
+        ({}, None),
+        (1e-320, 1e-320),
+    ],
 )
 def test_confidence_is_a_number_between_0_and_1(value: object, expected: float | None) -> None:
     assert unit(value) == expected
-    assert unit(float("nan")) is None
+    for odd in ("nan", "inf", "-inf"):
+        assert unit(float(odd)) is None and unit(odd) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -158,7 +176,18 @@ def test_what_damage_leaves_whole_is_kept_and_the_rest_is_counted(seed: int) -> 
         parsed = parse(damaged.text)
         assert not damaged.intact - marks(parsed), damaged.kind
         assert accounted(parsed)
-        if damaged.kind.startswith(("broken delimiter", "wrong type", "duplicated keys", "interleaved", "wrapped")):
+        if damaged.kind.startswith(
+            (
+                "broken delimiter",
+                "wrong type",
+                "duplicated keys",
+                "interleaved",
+                "wrapped",
+                "odd number",
+                "escaped",
+                "bad escape",
+            )
+        ):
             assert parsed.seen >= len(RECORDS), damaged
 
 
@@ -172,3 +201,71 @@ _PARTS = (
 @given(st.text(max_size=300) | st.lists(st.sampled_from(_PARTS)).map("".join))
 def test_nothing_breaks_it(reply: str) -> None:
     assert accounted(parse(reply))
+
+
+def storable(text: str) -> bool:
+    return not any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in text) and text == text.strip()
+
+
+@pytest.mark.parametrize("escape", ["\\ud800", "\\udfff\\ud800", "\\u0000", "\\u001b", "\\u0000 "])
+def test_escapes_that_stand_for_no_text_are_removed_and_noted(escape: str) -> None:
+    fields = {key: f"{key}@" for key in ("subject", "predicate", "object", "description", "quote")}
+    texts = {"entities": [{"name": "Tarn@", "type": "GEO@", "description": "dry@"}], "assertions": [fields]}
+    for reply in (json.dumps(texts), str(texts)):  # as asked for, and as what must be repaired
+        parsed = parse(reply.replace("@", escape))
+        assert parsed.entities == [EntityRecord(name="Tarn", type="GEO", description="dry")]
+        assert parsed.claims == [
+            ClaimRecord(
+                subject="subject", predicate="predicate", object="object", description="description", quote="quote"
+            )
+        ]
+        assert parsed.notes["not_text"] == 8 * escape.count("\\u")
+
+
+def test_two_halves_of_a_character_are_that_character() -> None:
+    assert names(parse('{"entities": ["A\\ud83d\\ude00", "B\ud83d\ude00"]}')) == ["A😀", "B😀"]
+
+
+def test_a_reply_that_cannot_be_read_for_any_reason_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> bool:
+        raise OverflowError
+
+    monkeypatch.setattr(module, "_read_value", broken)
+    parsed = parse('("entity"<|>"A"<|>"person"<|>"x"){"entities": []}')
+    assert not parsed.usable and parsed.dropped == Counter(unreadable=1) and "unreadable" in parsed.problem
+
+
+_SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+    | st.text(st.characters(categories=["Cs", "Cc", "Lu"]), max_size=5)
+    | st.sampled_from([10**401, -(10**401), 10**4_000, 10**309, "1" + "0" * 400, "NaN", "-inf", "A"])
+)  # fmt: skip
+_VALUES = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+)
+_FIELDS = (
+    "name", "entity", "label", "type", "subject", "source", "object", "target", "predicate", "relation", "description",
+    "quote", "text", "confidence", "weight", "entities", "assertions",
+)  # fmt: skip
+_RECORDS = st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=7)
+
+
+def _filled(odd: dict[str, object]) -> dict[str, object]:
+    return {"subject": "A", "predicate": "P", "object": "B", **odd}
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(["entities", "assertions", "relationships", "x"]),
+        st.lists(_RECORDS | _RECORDS.map(_filled) | _VALUES, max_size=4) | _VALUES,
+    )
+    | _VALUES
+)
+def test_any_value_in_any_field_is_read_or_counted(value: object) -> None:
+    for reply in (json.dumps(value), json.dumps(value, ensure_ascii=False), json.dumps(value)[:-1], repr(value)):
+        parsed = parse(reply)
+        assert accounted(parsed) and not parsed.dropped["unreadable"], "the fence is for what nobody thought of"
+        for record in (*parsed.entities, *parsed.claims):
+            assert all(storable(part) for part in astuple(record) if isinstance(part, str)), record
+        assert all(claim.confidence is None or 0 <= claim.confidence <= 1 for claim in parsed.claims)

@@ -20,7 +20,7 @@ from .talk import Replies, passage
 pytestmark = pytest.mark.shared
 
 LOCAL = ("broken delimiter", "wrong type", "duplicated keys", "interleaved", "single quotes", "prose around", "wrapped",
-         "other language", "control characters", "given twice")  # fmt: skip
+         "other language", "control characters", "given twice", "odd number", "escaped", "bad escape")  # fmt: skip
 """Damage after which each record is either kept or counted."""
 
 

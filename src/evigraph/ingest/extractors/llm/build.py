@@ -1,4 +1,6 @@
-"""From records to mentions and assertions: types settled for the document, names and quotes found in their passage."""
+"""From records to mentions and assertions: types settled for the passages that are read together, names and quotes
+found in their passage. A document longer than one window of passages (see `evigraph.ingest.pipeline`) may thus give
+one name two types, and so two entities, which a merge can join."""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ class Builder:
                 if not present:
                     self._absent(reader, found, names)
             claims = [self._claim(claim, reading.passage, text, names, reader) for claim in reading.claims]
-            assertions += self._distinct([claim for claim in claims if claim is not None])
+            distinct = self._distinct([claim for claim in claims if claim is not None])
+            self.unverified += sum(not claim.verified for claim in distinct)
+            assertions += distinct
             mentions += reader.mentions
         return Extraction(
             mentions=tuple(mentions), assertions=tuple(assertions), descriptions=_descriptions(readings, names)
@@ -115,12 +119,14 @@ class Builder:
         if types is None:
             return None
         places = text.names(claim.subject), text.names(claim.object)
-        said = text.quote(claim.quote) if claim.quote else None
+        quoted = text.quote(claim.quote) if claim.quote else None
+        said = quoted
         if said is None:
             said = together(*places, [(a - passage.start, b - passage.start) for a, b in passage.sentences])
         for name, key, kind, spans in zip((claim.subject, claim.object), keys, types, places, strict=True):
             self._endpoint(reader, Found(start=0, end=len(passage.text), name=name, key=key, type=kind), spans)
-        self.unverified += said is None
+        # Both names speak for a claim that quotes nothing; a quote that is not there speaks against it.
+        verified = quoted is not None if claim.quote else said is not None
         start, end = said or (0, len(passage.text))
         sure = STATED_CONFIDENCE if claim.confidence is None else claim.confidence
         return Assertion(
@@ -135,10 +141,10 @@ class Builder:
             description=claim.description or claim.quote,
             start=passage.start + start,
             end=passage.start + end,
-            confidence=sure if said else sure * UNVERIFIED,
+            confidence=sure if verified else sure * UNVERIFIED,
             weight=1.0 if claim.strength is None else max(0.1, claim.strength),
             extractor=self.extractor,
-            verified=said is not None,
+            verified=verified,
         )
 
     def _end_types(self, predicate: str, keys: tuple[str, str], names: DocumentNames) -> tuple[str, str] | None:
@@ -172,15 +178,14 @@ class Builder:
             reader.mention(whole, weight=ABSENT_WEIGHT, confidence=ABSENT_CONFIDENCE)
 
     def _distinct(self, claims: Sequence[Assertion]) -> list[Assertion]:
-        """One assertion per ends, predicate and span: the others would share its id."""
+        """One assertion per ends, predicate and span, a verified one if there is one: the others would share its id."""
         kept: dict[tuple[str, str, str, int], Assertion] = {}
         for claim in claims:
             mark = claim.subject_id, claim.predicate, claim.object_id, claim.start
             if mark in kept:
                 self.dropped["duplicate"] += 1
-                self.unverified -= not claim.verified
-                continue
-            kept[mark] = claim
+            if mark not in kept or (claim.verified and not kept[mark].verified):
+                kept[mark] = claim
         return list(kept.values())
 
 

@@ -6,7 +6,7 @@ in it, whatever finishes first.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -15,7 +15,8 @@ from typing import Protocol, runtime_checkable
 from evigraph.errors import ModelError, ModelUnavailable, TokenBudgetReached
 from evigraph.ingest.extractors.base import ReplyCache
 from evigraph.ingest.extractors.llm.budget import TokenBudget, count_tokens, expected_prompt
-from evigraph.ingest.extractors.llm.parse import clean
+from evigraph.ingest.extractors.llm.parse import shortened
+from evigraph.models.meter import readable
 from evigraph.models.ports import ChatModel, ChatReply, Message
 
 FAILURES_IN_A_ROW = 5
@@ -39,7 +40,8 @@ class Question:
 
 
 class Caller:
-    """Asks for one run. `calls`, `cached`, `failed` and the tokens count what it did."""
+    """Asks for one run. `calls`, `cached`, `failed` and the tokens count what it did, `notes` what was
+    put right in replies before they were stored."""
 
     def __init__(self, chat: ChatModel, budget: TokenBudget, concurrency: int) -> None:
         self._chat = chat.bounded(budget.reply_tokens) if isinstance(chat, BoundedChat) else chat
@@ -47,6 +49,7 @@ class Caller:
         self.budget = budget
         self.calls = self.cached = self.failed = self.unreported = 0
         self.prompt_tokens = self.completion_tokens = 0
+        self.notes: Counter[str] = Counter()
         self.stopped_at: str | None = None
         self._answered = False
         self._in_a_row = 0
@@ -101,7 +104,7 @@ class Caller:
         for question, most, future in ended:
             self.calls += 1
             try:
-                reply = future.result()
+                reply, removed = readable(future.result())
             except ModelError as error:
                 self.failed += 1
                 self.budget.settle(most, question.messages, None)
@@ -112,7 +115,8 @@ class Caller:
                     gone = gone or error
                 continue
             self._answered, self._in_a_row = True, 0
-            reply = replace(reply, text=clean(reply.text))
+            self.notes["not_text"] += removed
+            reply = replace(reply, text=shortened(reply.text, self.notes))
             self.budget.settle(most, question.messages, reply)
             self._count(question, reply)
             known[question.key] = fresh[question.key] = reply

@@ -133,7 +133,7 @@ class LLMRun:
             assertions=self._assertions,
             unverified=self._unverified,
             dropped=dict(sorted(self._dropped.items())),
-            notes=dict(sorted(self._notes.items())),
+            notes=dict(sorted((self._notes + caller.notes).items())),
             budget=caller.budget.limit,
             stopped_at=caller.stopped_at,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import json_repair
 
 from evigraph.ingest.extractors.llm.records import Parsed
 from evigraph.ingest.extractors.llm.tuples import read_tuples
+from evigraph.text.wellformed import well_formed
 
 REPLY_CHARS = 200_000
 """Longer replies are cut before they are read or stored."""
@@ -43,18 +45,29 @@ _LOOSE_FIELD = re.compile(rf"[\"'“]({'|'.join((*_NAMES, *_SUBJECTS))})[\"'”]
 _RECORD_END = re.compile(r"\}(?=\s*(?:[,\]}]|\Z))")
 
 
-def clean(text: str) -> str:
-    """`text` without what no store or encoder takes (NUL, lone surrogates), and no longer than `REPLY_CHARS`."""
-    short = text[:REPLY_CHARS]
-    return short.encode("utf-8", "replace").decode().replace("\0", "")
+def shortened(reply: str, notes: Counter[str]) -> str:
+    """`reply`, no longer than `REPLY_CHARS`; the notes tell that it was."""
+    if len(reply) > REPLY_CHARS:
+        notes["reply_cut"] += 1
+    return reply[:REPLY_CHARS]
 
 
 def parse(reply: str) -> Parsed:
-    """All records of a reply, whatever surrounds them. Never raises."""
+    """All records of a reply, whatever surrounds them. Never raises: where reading fails altogether, the reply counts
+    as one record that is `unreadable`, for nothing a model says may end a run."""
     parsed = Parsed()
-    text = clean(reply)
-    if len(reply) > REPLY_CHARS:
-        parsed.notes["reply_cut"] += 1
+    try:
+        _read(reply, parsed)
+    except Exception:
+        parsed = Parsed()
+        parsed.drop("unreadable")
+    return parsed
+
+
+def _read(reply: str, parsed: Parsed) -> None:
+    text, removed = well_formed(shortened(reply, parsed.notes))
+    if removed:
+        parsed.notes["not_text"] += removed
     rest = read_tuples(text, parsed)
     for value, damaged in _objects(rest, parsed):
         before = parsed.seen
@@ -63,7 +76,6 @@ def parse(reply: str) -> Parsed:
             parsed.drop("malformed" if damaged else "unknown_record")
         elif damaged and parsed.seen > before:
             parsed.notes["repaired"] += 1
-    return parsed
 
 
 # -------------------------------------------------------------------- finding objects
@@ -272,6 +284,8 @@ def unit(value: Any) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return min(1.0, max(0.0, float(value)))
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return float(min(1, max(0, value)))  # clipped first: a whole number may be too large for a float

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from evigraph.text.wellformed import well_formed
+
 NAME_CHARS = 200
 TEXT_CHARS = 1_000
 """Longer names are no names, and are dropped; longer descriptions and quotes are cut."""
@@ -36,7 +38,7 @@ class Parsed:
     `seen == len(entities) + len(claims) + sum(dropped.values())`.
 
     `usable` holds when the reply answers the question, be it with empty lists. `notes` counts repairs of records that
-    were kept.
+    were kept; `not_text` is a count of characters (see `well_formed`).
     """
 
     entities: list[EntityRecord] = field(default_factory=list)
@@ -66,6 +68,7 @@ class Parsed:
 
     def add_entity(self, name: str, type: str, description: str) -> None:
         """Keep an entity, or count why not."""
+        name, type, description = (self._text(part) for part in (name, type, description))
         reason = _unfit(name)
         if reason:
             return self.drop(reason)
@@ -87,6 +90,8 @@ class Parsed:
         strength: float | None = None,
     ) -> None:
         """Keep a claim, or count why not."""
+        subject, predicate, object = (self._text(part) for part in (subject, predicate, object))
+        description, quote = self._text(description), self._text(quote)
         reason = _unfit(subject) or _unfit(object) or ("no_predicate" if not predicate else "")
         if reason:
             return self.drop("no_endpoint" if reason == "no_name" else reason)
@@ -103,6 +108,13 @@ class Parsed:
             return self.drop("duplicate")
         self.marks.add(record)
         return self.claims.append(record)
+
+    def _text(self, text: str) -> str:
+        """One line of what can be stored: an escape in JSON may stand for what is no text."""
+        kept, removed = well_formed(text)
+        if removed:
+            self.notes["not_text"] += removed
+        return " ".join(kept.split())
 
     def _cut(self, text: str) -> str:
         if len(text) > TEXT_CHARS:
