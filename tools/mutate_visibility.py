@@ -105,8 +105,8 @@ HARMLESS: tuple[Harmless, ...] = (
         reason=f"{NARROWS}: `shown IN`, or the comparison of names behind it",
     ),
     Harmless(
-        file="entities.py|explore.py|exporting.py",
-        function="_described|tallies|_named_by_assertions",
+        file="entities.py|explore.py",
+        function="_described|tallies",
         condition=r"(subject|object|entity|\{side\})_id IN \{\{entities.*",
         reason=BY_NAME,
     ),

@@ -115,3 +115,9 @@ def test_spellings_of_a_predicate_are_one(written: str) -> None:
 
 def test_a_predicate_without_letters_stays_as_it_is() -> None:
     assert read_predicate("=>", None).predicate == "=>"
+
+
+def test_what_something_is_may_be_many_things() -> None:
+    claims = [claim("a", "IS", "chair"), claim("b", "IS", "teacher")]
+    assert contradictions(claims, None) == []
+    assert [one.kind for one in contradictions([*claims, claim("c", "NOT_IS", "chair")], None)] == ["negation"]

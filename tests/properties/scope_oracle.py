@@ -138,7 +138,8 @@ class Rows:
     @cached_property
     def assertions(self) -> list[tuple[Any, ...]]:
         columns = "revision_key, passage_index, start, assertion_id, subject_id, toString(predicate), object_id"
-        return self._read(f"{columns}, description", "assertions")
+        ends = "subject_id, subject_name, toString(subject_type), object_id, object_name, toString(object_type)"
+        return self._read(f"{columns}, description, {ends}", "assertions")
 
     def history(
         self, given: str, living: Iterable[Life], merges: Sequence[tuple[str, ...]], visible: frozenset[int]
@@ -152,22 +153,37 @@ class Rows:
             found = {stands_for.get(given, given)}
         else:
             found = {stands_for.get(row[1], row[1]) for row in mentions if row[2] == name_key(given)}
+        if not found and given in {end for row in self.assertions if row[0] in life for end in (row[4], row[6])}:
+            found = {given}
         if len(found) != 1:
             return {"error": "ambiguous_entity" if found else "not_found"}
         entity = found.pop()
-        members = {entity} | {e for e, representative in stands_for.items() if representative == entity}
-        names = Counter(row[3] for row in mentions if row[1] == entity)
-        name = min(names, key=lambda one: (-names[one], one))
-        made = {row[4:7] for row in self.assertions if row[0] in visible}
-        said = [row for row in self.assertions if row[0] in life and members & {row[4], row[6]}]
+
+        def claim(row: tuple[Any, ...]) -> tuple[Any, ...]:
+            return stands_for.get(row[4], row[4]), row[5], stands_for.get(row[6], row[6])
+
+        made = {claim(row) for row in self.assertions if row[0] in visible}
+        said = [row for row in self.assertions if row[0] in life and entity in claim(row)]
         said.sort(key=lambda row: (life[row[0]].since, *row[:4]))
         return {
             "entity": entity,
-            "name": name,
-            "type": min(row[4] for row in mentions if row[1] == entity and row[3] == name),
+            **_called([row[3:5] for row in mentions if row[1] == entity] or list(self._called_by(entity, life))),
             "total": len(said),
-            "statements": [_past(row, life[row[0]], stands_for, row[4:7] in made) for row in said],
+            "statements": [_past(row, life[row[0]], stands_for, claim(row) in made) for row in said],
         }
+
+    def _called_by(self, entity: str, life: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+        """Names and types that assertions give an entity."""
+        for row in self.assertions:
+            if row[0] in life:
+                yield from (ends[1:] for ends in (row[8:11], row[11:14]) if ends[0] == entity)
+
+
+def _called(names: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    """The commonest name, and the first of its types."""
+    often = Counter(name for name, _ in names)
+    name = min(often, key=lambda one: (-often[one], one))
+    return {"name": name, "type": min(kind for one, kind in names if one == name)}
 
 
 def _past(row: tuple[Any, ...], life: Life, stands_for: Mapping[str, str], still_made: bool) -> dict[str, Any]:

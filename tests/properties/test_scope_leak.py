@@ -26,7 +26,9 @@ from small import CountingEmbedder, OneStore
 
 VIEWS, ASKED = 5, 2
 BRIEF = 7
-"""Random worlds in the short run: times `VIEWS * ASKED`, 70 cases beside the 33 of the worlds made by hand."""
+"""Random worlds in the short run: times `VIEWS * ASKED`, 70 cases beside those of the worlds made by hand."""
+MADE = {name: len(world.views) * len(world.asked) for name, world in DIRECTED.items()}
+"""Cases of the worlds made by hand."""
 LONG, LONG_ASKED = 134, 3
 """Those of the long run, and their questions: 2,010 cases."""
 SHOWN = (
@@ -87,7 +89,11 @@ def test_a_scope_of_a_made_world_shows_nothing_from_outside_it(stage: Stage, nam
     tally = Tally()
     for case in stage.cases(DIRECTED[name]):
         tally.check(case)
-    assert tally.cases
+    assert tally.cases == MADE[name]
+
+
+def test_the_short_run_has_a_hundred_cases() -> None:
+    assert BRIEF * VIEWS * ASKED + sum(MADE.values()) >= 100
 
 
 def test_a_scope_shows_nothing_from_outside_it(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from evigraph.models.openai_compatible import OpenAIChat
 from evigraph.query.answer.support import unsupported_reason
 from evigraph.testing.models import Fault, ScriptedChat, ScriptedOpenAIServer
 from evigraph.types import Answer
+from evigraph.wire import answer_to_wire
 from small import PUMPS, OneStore, item
 
 QUESTION = "Who delivered four pumps to Tarn?"
@@ -337,6 +339,28 @@ def test_support_is_measured_on_words_numbers_and_names() -> None:
     assert "35" in (unsupported_reason("Corrick Vane delivered pumps at 35 °C.", passage, ["en"]) or "")
     assert "Ulwe" in (unsupported_reason("A Ulwe depot got pumps from Corrick Vane.", passage, ["en"]) or "")
     assert "content words" in (unsupported_reason("Elephants danced across oceans.", passage, ["en"]) or "")
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "\0", "\x1b", "\udfff\ud800\0"])
+def test_what_is_no_text_in_a_reply_is_removed_and_told(
+    replying: Callable[..., Answer], pumps: Evigraph, odd: str
+) -> None:
+    answer = replying(f"{odd}Corrick Vane delivered{odd} four pumps to Tarn [1{odd}].{odd}")
+    check(pumps, answer)
+    assert answer.text == "Corrick Vane delivered four pumps to Tarn. [1]"
+    (told,) = answer.degraded
+    assert told == f"chat model: characters that are no text were removed from its reply ({4 * len(odd)})"
+    json.dumps(answer_to_wire(answer), ensure_ascii=False).encode()
+    assert replying(odd).abstain_reason == "generation: the model returned nothing"
+
+
+def test_so_it_is_over_a_socket_and_in_a_bypass(store: OneStore, pumps: Evigraph) -> None:
+    with ScriptedOpenAIServer(["Corrick Vane\ud800 delivered four pumps to Tarn [1]."]) as server:
+        graph = store.engine(pumps.workspace, chat=OpenAIChat(server.url, "m"))
+        for mode in ("naive", "bypass"):
+            answer = graph.ask(QUESTION, mode=mode)
+            assert (answer.text or "").startswith("Corrick Vane delivered four pumps to Tarn")
+            assert len([one for one in answer.degraded if "no text" in one]) == 1
 
 
 # ------------------------------------------------------------------ a model over a socket

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from evigraph.domain import DomainSchema, PredicateType, predicate_key
-from evigraph.types import CO_OCCURS
+from evigraph.types import CO_OCCURS, RELATED_TO
 from evigraph.views import ContradictionKind
 
 NEGATION = "NOT_"
+_OPEN = frozenset({"IS", RELATED_TO})
+"""Predicates that are no statement of one thing: what something is, or is somehow related to, are many things."""
 _RANK: dict[ContradictionKind, int] = {"negation": 0, "functional": 1, "possible": 2}
 
 
@@ -78,7 +80,8 @@ def contradictions(claims: Iterable[Claim], schema: DomainSchema | None) -> list
     """Contradictions among claims (kinds as `views.Contradiction` names them), negations first, in a total order.
 
     With a schema, only a predicate it calls functional makes different objects a contradiction; without one they are
-    only `possible`, and only where whole documents disagree: a list of objects in one document is no contradiction.
+    only `possible`, and only where whole documents disagree: a list of objects in one document is no contradiction, nor
+    are several answers to what something IS.
     """
     functional = {predicate.name for predicate in schema.predicates if predicate.functional} if schema else set()
     groups: dict[tuple[str, str], list[Claim]] = defaultdict(list)
@@ -91,7 +94,7 @@ def contradictions(claims: Iterable[Claim], schema: DomainSchema | None) -> list
         affirmed = [claim for claim in members if not claim.negated]
         if predicate in functional:
             found += _differing("functional", subject, predicate, affirmed)
-        elif schema is None:
+        elif schema is None and predicate not in _OPEN:
             for kind in sorted({claim.object_type for claim in affirmed}):
                 of_type = [claim for claim in affirmed if claim.object_type == kind]
                 if _disagree(of_type):

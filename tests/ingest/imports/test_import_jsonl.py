@@ -174,6 +174,9 @@ CLAIM = {
         ({**CLAIM, "start": 5, "end": 500}, "span_outside_passage", 1),
         ({**CLAIM, "start": -5, "end": 5}, "wrong_type", 0),
         ({**CLAIM, "weight": True}, "wrong_type", 0),
+        ({**CLAIM, "weight": -1e11}, "out_of_range", 1),
+        ({**CLAIM, "weight": 1e7}, "out_of_range", 1),
+        ({**CLAIM, "confidence": 7}, "out_of_range", 1),
         ({**GOOD, "text": "Again."}, "duplicate_id", 0),
         ({"kind": "passage", "document_id": "d", "start": 0, "end": 99}, "span_outside_text", 0),
         ({"kind": "passage", "document_id": "d", "start": 0, "end": 3, "text": "Bob"}, "span_not_the_text", 0),
@@ -182,6 +185,8 @@ CLAIM = {
         ({"kind": "document", "document_id": "f\n", "text": "x"}, "not_text", 0),
         ({"kind": "text", "document_id": "g", "start": 5, "text": "x"}, "text_incomplete", 0),
         ({"kind": "entity", "name": "A", "members": ["person:a", "b"]}, "wrong_type", 0),
+        ({"kind": "entity", "name": "A", "members": ["person:a", "person:FOO BAR"]}, "bad_id", 0),
+        ({"kind": "description", "document_id": "d", "entity_id": "PERSON:ann lee", "text": "x"}, "bad_id", 0),
         ({"kind": "entity", "name": "A", "id": "person:a", "members": ["person:a", "person:b"]}, "merge_left_out", 0),
     ],
 )
@@ -195,6 +200,53 @@ def test_a_bad_record_is_reported_and_the_rest_imported(
     assert engine.document_text("d") == GOOD["text"]
     if made:
         assert records(engine, "assertion")[0]["verified"]
+
+
+MENTION = {"kind": "mention", "chunk_id": "d#0", "name": "Ann Lee", "type": "PERSON"}
+
+
+@pytest.mark.parametrize("header", [[], [{"kind": "graph", "format": "evigraph"}]], ids=["by hand", "exported"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"key": "   "},
+        {"key": "ANN LEE"},
+        {"entity_id": "PERSON:ann lee"},
+        {"entity_id": "person:Ann Lee"},
+        {"entity_id": "person:the ann lee"},
+        {"entity_id": "person: ann lee"},
+        {"entity_id": "person:ann lee", "key": "ann  lee"},
+    ],
+)
+def test_an_id_that_is_not_normalised_makes_no_second_entity(
+    store: OneStore, tmp_path: Path, header: list[Any], fields: dict[str, str]
+) -> None:
+    engine = store.engine()
+    report = engine.import_graph(lines(tmp_path / "graph.jsonl", *header, GOOD, MENTION, {**MENTION, **fields}))
+    assert len(report.problems) == 1
+    (row,) = records(engine, "mention")
+    assert (row["entity_id"], row["key"], row["type"]) == ("person:ann lee", "ann lee", "PERSON")
+
+
+def test_numbers_of_mentions_stay_in_range(store: OneStore, tmp_path: Path) -> None:
+    engine = store.engine()
+    report = engine.import_graph(
+        lines(tmp_path / "graph.jsonl", GOOD, {**MENTION, "confidence": 1e11, "weight": -3}, {**CLAIM, "confidence": 7})
+    )
+    assert report.count("out_of_range") == 3
+    assert {(row["weight"], row["confidence"]) for row in records(engine, "mention")} == {(1.0, 1.0)}
+    assert [row["confidence"] for row in records(engine, "assertion")] == [0.9], "as where none is given"
+
+
+def test_passages_that_hold_the_text_many_times_over_are_left_out(store: OneStore, tmp_path: Path) -> None:
+    end = len(GOOD["text"])
+    passages = [{"kind": "passage", "document_id": "d", "index": n, "start": 0, "end": end} for n in range(50)]
+    engine = store.engine()
+    report = engine.import_graph(lines(tmp_path / "graph.jsonl", GOOD, *passages, {**CLAIM, "chunk_id": "d#49"}, CLAIM))
+    assert report.count("passages_overlap") == 46
+    assert report.count("unknown_passage") == 1
+    assert report.counts["passages"] == 4
+    assert len(records(engine, "assertion")) == 1
 
 
 def test_lines_that_are_no_text(store: OneStore, tmp_path: Path) -> None:

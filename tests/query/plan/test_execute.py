@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from evigraph import Answer, Evigraph
 from evigraph.query.plan import answer as support
 from evigraph.query.plan import execute as bounds
 from evigraph.query.plan.parse import MAX_STEPS
-from evigraph.types import PlanOutcome, StepOutcome
+from evigraph.types import Extraction, Passage, PlanOutcome, StepOutcome
 from small import OneStore
 from triples import FAMILY, TripleExtractor, hop, match, steps
 
@@ -108,6 +110,28 @@ def test_nothing_of_something_known_is_0_and_nothing_of_nothing_no_count(family:
     answer = family.plan(steps(match("Fay"), hop("b", "a", "mother"), hop("c", "b", *FRIENDS), number))
     assert answer.abstained
     assert outcome(answer).failed_step == "b"
+
+
+def test_a_count_of_0_names_what_is_stated_instead(family: Evigraph) -> None:
+    number = {"id": "n", "op": "count", "source": "b"}
+    answer = family.plan(steps(match("Bea"), hop("b", "a", *FRIENDS), number))
+    assert answer.text == "0 (none is stated; what is stated: WORKS_FOR, father)"
+    assert outcome(answer).alternatives == ("WORKS_FOR", "father")
+
+
+def test_what_rests_on_unverified_assertions_is_marked(store: OneStore) -> None:
+    class Doubtful(TripleExtractor):
+        name = "doubtful"
+
+        def extract(self, passages: Sequence[Passage], *, title: str, language: str) -> Extraction:
+            found = super().extract(passages, title=title, language=language)
+            return replace(found, assertions=tuple(replace(item, verified=False) for item in found.assertions))
+
+    graph = store.engine(extractor=Doubtful())
+    graph.index(FAMILY)
+    answer = graph.plan(steps(match("Ada"), hop("m", "a", "MOTHER")))
+    assert answer.text == "Bea (unverified) [1]"
+    assert answer.degraded == ("plan: the answer rests on 1 unverified assertions, which their passages do not hold",)
 
 
 def test_groups_pass_through_intersections(family: Evigraph) -> None:

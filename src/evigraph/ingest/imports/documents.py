@@ -11,11 +11,12 @@ from typing import Any
 
 from evigraph.errors import InvalidValue
 from evigraph.ingest.imports.given import GivenClaim, GivenGraph, GivenMention, GivenPassage
-from evigraph.ingest.imports.rows import Folder, Problems, RowError, checked_text
+from evigraph.ingest.imports.rows import MAX_NAME, MAX_TYPE, Folder, Problems, RowError, checked_text
 from evigraph.ingest.metadata import CONTROLS, RESERVED, Described, describe
 from evigraph.ingest.read import MAX_TITLE, NAME_LIMITS
 from evigraph.ingest.readers.base import in_memory
 from evigraph.ingest.sources import SourceDocument
+from evigraph.text.names import entity_id, name_key, split_entity_id
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +95,18 @@ def id_of(value: object, what: str, *, limit: int = NAME_LIMITS["document_id"]) 
     if CONTROLS.search(name):
         raise RowError("not_text", f"{what} holds control characters")
     return name
+
+
+def entity_id_of(value: object, *, exact: bool = True) -> str:
+    """An entity id; an `exact` one is written as the store makes it, else it would name an entity beside that meant."""
+    given = id_of(value, "entity id", limit=MAX_NAME + MAX_TYPE)
+    try:
+        key, kind = split_entity_id(given)
+    except InvalidValue as error:
+        raise RowError("wrong_type", str(error)) from None
+    if exact and (key != name_key(key) or given != entity_id(key, kind)):
+        raise RowError("bad_id", f"entity id {given[:80]!r} is not type and name as they are normalised")
+    return given
 
 
 def body_of(value: object, what: str) -> str:

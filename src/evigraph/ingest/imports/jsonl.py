@@ -31,8 +31,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from evigraph.errors import InvalidValue, UnknownGraphFormat
-from evigraph.ingest.imports.documents import Import, body_of, id_of
+from evigraph.errors import UnknownGraphFormat
+from evigraph.ingest.imports.documents import Import, body_of, entity_id_of, id_of
 from evigraph.ingest.imports.given import GivenClaim, GivenEntity, GivenMention, GivenPassage
 from evigraph.ingest.imports.layout import SECTION_BREAK
 from evigraph.ingest.imports.rows import (
@@ -126,7 +126,7 @@ class _Records:
         description = text_of(values, "description", default="").strip()
         if description:
             self.described.setdefault(entity.id, description)
-        members = [_entity_id(member) for member in list_of(values, "members")]
+        members = [entity_id_of(member) for member in list_of(values, "members")]
         others = tuple(sorted({member for member in members if member != entity.id}))
         if others:
             self.job.merges.append((entity.id, *others))
@@ -136,7 +136,7 @@ class _Records:
         passage calls an entity may be another form of its name; any other id only says what the name says."""
         values = row.values
         shown = name_of(values.get(name), name)
-        given = None if values.get(id) is None else _entity_id(values[id])
+        given = None if values.get(id) is None else entity_id_of(values[id], exact=False)
         kind = values.get(type)
         if given is not None and self.exported:
             own_key, own_kind = split_entity_id(given)
@@ -166,7 +166,7 @@ class _Records:
             number = len(document.passages) if row.values.get("index") is None else _offset(row.values, "index")
             document.passages.append((number, row))
         elif kind == "description":
-            entity_id = _entity_id(row.values.get("entity_id"))
+            entity_id = entity_id_of(row.values.get("entity_id"))
             document.descriptions.setdefault(entity_id, text_of(row.values, "text"))
         elif kind == "mention":
             document.mentions.append((index, row))
@@ -277,7 +277,7 @@ class _Assembly:
         shown = values.get("text")
         self.spanned += end - start
         if self.spanned > OVERLAP * len(self.text):
-            raise RowError("passages_overlap", f"passages hold more than {OVERLAP} times the text; {start}-{end} left out")
+            raise RowError("passages_overlap", f"{start}-{end}: passages hold more than {OVERLAP} times the text")
         if shown is not None and shown != self.text[start:end]:
             raise RowError("span_not_the_text", f"the passage's text is not the document's from {start} to {end}")
         return self._unit(values, title, start, end)
@@ -376,15 +376,6 @@ def _place(values: Mapping[str, Any]) -> tuple[str, int | None]:
     if not document_id or not index.isascii() or not index.isdigit() or len(index) > 9:
         raise RowError("wrong_type", f"chunk_id {chunk_id[:80]!r} is not document_id#index")
     return document_id, int(index)
-
-
-def _entity_id(value: object) -> str:
-    entity_id = id_of(value, "entity id", limit=MAX_NAME + 100)
-    try:
-        split_entity_id(entity_id)
-    except InvalidValue as error:
-        raise RowError("wrong_type", str(error)) from None
-    return entity_id
 
 
 def _offset(values: Mapping[str, Any], name: str) -> int:

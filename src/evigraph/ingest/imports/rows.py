@@ -160,7 +160,6 @@ class Folder:
                 f"{path.name}: not a readable Parquet file ({str(error)[:200]})", hint="write it again"
             ) from error
 
-
     def _batch_size(self, path: Path, metadata: Any, columns: Sequence[str]) -> int:
         """Rows to decode at a time. A repeated value is encoded once, so that what a file says of its size bounds one
         value, not all. Raises `FileTooLarge`."""

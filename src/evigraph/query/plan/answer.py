@@ -42,8 +42,12 @@ def lines(outcome: PlanOutcome) -> list[Line]:
         text = binding.name if binding.count is None else f"{least}{binding.count}"
         if binding.count is not None and binding.name:
             text = f"{binding.name}: {text}"
+        if binding.count == 0 and outcome.alternatives:
+            text += f" (none is stated; what is stated: {', '.join(outcome.alternatives)})"
         relationships = support.of(binding)
         cited = relationships[:CITED]
+        if not all(item.verified for item in cited):
+            text += " (unverified)"
         said.append(Line(text=text, relationships=cited, uncited=len(relationships) - len(cited)))
     return said
 
@@ -67,6 +71,11 @@ def answer_by_plan(run: Run) -> None:
         left = len(outcome.steps[-1].bindings) - len(said)
         run.text = "\n".join([*texts, f"... and {left} more"] if left else texts)
         run.answered_by = "extractive"
+        unverified = sum(not item.verified for line in said for item in line.relationships)
+        if unverified:
+            run.ledger.degrade(
+                f"plan: the answer rests on {unverified} unverified assertions, which their passages do not hold"
+            )
         uncited = sum(line.uncited for line in said)
         if uncited:
             run.ledger.count("plan_assertions_uncited", uncited)

@@ -40,7 +40,9 @@ def execute(plan: Plan, snapshot: Snapshot, ledger: Ledger) -> PlanOutcome:
             reason=str(stop),
             alternatives=stop.alternatives,
         )
-    return PlanOutcome(plan=plan, steps=tuple(execution.outcomes.values()))
+    return PlanOutcome(
+        plan=plan, steps=tuple(execution.outcomes.values()), alternatives=execution.beside_nothing(plan)
+    )
 
 
 def _cut(done: StepOutcome) -> str:
@@ -286,6 +288,15 @@ class _Execution:
         for name in decisive:
             if not self.outcomes[name].bindings:
                 raise self._empty(self._first_empty(name))
+
+    def beside_nothing(self, plan: Plan) -> tuple[str, ...]:
+        """Where the plan counts 0 because a hop led nowhere: the predicates that do lead on. Nothing said of `brother`
+        may be said of `brothers`."""
+        last = plan.steps[-1]
+        source = self._steps[last.source] if isinstance(last, Count) else last
+        if not isinstance(last, Count) or not isinstance(source, Hop) or self.outcomes[source.id].bindings:
+            return ()
+        return self._empty(source).alternatives
 
     def _first_empty(self, step_id: str) -> Step:
         for source in sources_of(self._steps[step_id]):

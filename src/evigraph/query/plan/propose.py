@@ -17,6 +17,7 @@ from evigraph.query.plan.validate import CannotGoOn, Vocabulary
 from evigraph.query.run import Run
 from evigraph.query.understand import find_anchors
 from evigraph.text.names import name_key, question_ngrams
+from evigraph.text.wellformed import well_formed
 from evigraph.types import PlanOutcome
 
 ATTEMPTS = 2
@@ -127,7 +128,7 @@ def _read(run: Run, reply: str) -> Plan | str:
         run.ledger.count("plan_json_repaired", True)
         run.ledger.degrade(f"plan: the model's JSON was not quite JSON ({faults}) and was put right")
     if isinstance(found, dict) and "steps" not in found and "abstain" in found:
-        why = " ".join(str(found["abstain"]).split())[:200]
+        why = " ".join(well_formed(str(found["abstain"]))[0].split())[:200]
         return f"the model declined: {why}"
     return parse_plan(found)
 

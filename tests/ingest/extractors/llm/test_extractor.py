@@ -341,18 +341,10 @@ def test_replies_are_stored_without_what_no_store_takes() -> None:
     [kept] = replies.kept.values()
     kept.text.encode()
     assert "\0" not in kept.text
-    assert found_notes(replies) == {}
-
-
-def found_notes(replies: Replies) -> dict[str, int]:
-    """The notes of a run over what was kept."""
-    run = LLMExtractor(ScriptedChat([])).for_run(None)
-    run.extract([passage(TEXT)], title="", language="en", replies=replies)
-    return dict(run.account.notes)
 
 
 def test_what_was_removed_from_a_reply_is_noted_by_the_run_that_got_it() -> None:
-    long = json.dumps({"entities": [{"name": "Tarn"}]}) + "\ud83d\0" + " " * REPLY_CHARS
+    long = reply([entity("Tarn", "LOCATION")]) + "\ud83d\0" + " " * REPLY_CHARS
     run = LLMExtractor(ScriptedChat([long])).for_run(None)
     run.extract([passage(TEXT)], title="", language="en", replies=Replies())
     assert run.account.notes == {"not_text": 2, "reply_cut": 1}
