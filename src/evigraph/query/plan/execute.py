@@ -40,9 +40,7 @@ def execute(plan: Plan, snapshot: Snapshot, ledger: Ledger) -> PlanOutcome:
             reason=str(stop),
             alternatives=stop.alternatives,
         )
-    return PlanOutcome(
-        plan=plan, steps=tuple(execution.outcomes.values()), alternatives=execution.beside_nothing(plan)
-    )
+    return PlanOutcome(plan=plan, steps=tuple(execution.outcomes.values()), alternatives=execution.beside_nothing(plan))
 
 
 def _cut(done: StepOutcome) -> str:
