@@ -51,6 +51,9 @@ class Decoys:
             self._copy(graph, table, {"workspace": f"'a {own}'", "revision_key": _TURNED, **first}, turned)
             self._copy(graph, table, {"workspace": f"'z {own}'", **last, **opposite})
             self._copy(graph, table, {"revision_key": f"revision_key + {FAR}"}, only=keys)
+        # In one of them every name stands under every key, hidden ones under visible keys, too.
+        everywhere = {"workspace": f"'z {own}'", "revision_key": "arrayJoin({keys:Array(UInt128)})"}
+        self._copy(graph, "mentions", everywhere, {"keys": keys})
         for table in ("passages", "passage_vectors"):
             summary = {"level": "1", "passage_index": f"passage_index + {FAR}", **last}
             self._copy(graph, table, summary, only=keys)

@@ -141,7 +141,7 @@ ALIASES = World(
             _document(
                 "d0",
                 "Hana Sefu accused Tarn. Sefu Hana married Marit Olsen. Prof Hana Sefu hired Marit Olsen."
-                " Vane is deep.",
+                " Vane is deep. Corrick Vane waits.",
             ),
             _document(
                 "d2",
@@ -149,6 +149,7 @@ ALIASES = World(
                 " Dr Hana Sefu and Marit Olsen like maize.",
             ),
             _document("d3", "Hana Sefu and Sefu Hana like rods. Corick Vane trained Corrick Vane. Kest3 Orlo3 waits."),
+            _document("d4", "Dr Corrick Vane and Dr Hana Sefu like rods. Hana Sefu waits."),
         ),
         Merging(entities=(HANA, DOCTOR)),
     ),
@@ -157,6 +158,7 @@ ALIASES = World(
         View(moment=0.7, filters=_only("d2")),
         View(filters=_only("d2", "d3")),
         View(filters=_only("d0")),
+        View(moment=0.7, filters=_only("d4")),
     ),
     asked=(
         _asked(
@@ -167,7 +169,7 @@ ALIASES = World(
     ),
 )
 """Names that may be one: with a title, misspelt, the other way round. What is hidden describes them, relates them, or
-makes a short form ambiguous."""
+makes a short form ambiguous, or is the name that a form stands for."""
 
 RIVALS = World(
     history=(

@@ -83,6 +83,7 @@ def _of_store(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
         return {
             "vectors": [[ids[key], *map(float, stored[key])] for key in sorted({*keys, *stored})],
             "names": [[row.key, row.entity_id, row.name, row.type, row.role, places[row.passage]] for row in rows],
+            "forms": [list(row) for most in (1, 50) for row in snapshot.forms_that_are_names(most)],
             "known": sorted([name.key, name.passages] for name in snapshot.names(typed).values()),
         }
 

@@ -87,7 +87,7 @@ def _aliased(mentions: Sequence[Mention], texts: Mapping[int, tuple[int, str]]) 
 
 def kind_of(name: str) -> str:
     """The type of a name, unless a firm bears it."""
-    return "PERSON" if name in VARIANTS else type_of(name)
+    return "PERSON" if name in VARIANTS or name.startswith("Dr ") else type_of(name)
 
 
 # --------------------------------------------------------------------------- what a world consists of

@@ -39,8 +39,7 @@ def merge(store: Store, workspace: str, entities: Sequence[str], canonical: str 
         if group.issuperset(named):
             raise InvalidValue("these entities are one already", hint="list the merges; undo one to merge otherwise")
         if canonical is None:
-            # Of names that are as common, the longest says most: "Daudi Renko" before "D. Renko".
-            canonical = min(named, key=lambda entity_id: (-passages[entity_id], -len(entity_id), entity_id))
+            canonical = min(named, key=lambda entity_id: (-passages[entity_id], entity_id))
         detail = {"canonical": canonical, "entities": named, "reason": reason}
         generation = store.record_change(workspace, "merge", detail)
     return next(item for item in store.state_at(workspace, generation).merges if item.merge_id == generation)

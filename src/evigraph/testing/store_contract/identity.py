@@ -141,10 +141,29 @@ class IdentityContract(Contract):
         assert seen(firms, document_filter=only) == seen(alone, firms)
         with firms.store.snapshot(firms.workspace, document_filter=only) as snapshot:
             assert snapshot.identities.of(ACMECO) == ACMECO
-            [merge] = snapshot.merges()
-        assert (merge.entities, merge.canonical, merge.reason) == ((ACMECO,), ACMECO, "")
+            assert snapshot.merges() == [], "one with a single member would tell that there is another"
         with firms.store.snapshot(firms.workspace, document_filter=DocumentFilter(document_ids=())) as snapshot:
             assert snapshot.merges() == []
+
+    def test_a_form_is_the_name_of_what_the_scope_mentions(self, shelf: Shelf, new_shelf: ShelfMaker) -> None:
+        put_named(shelf, "a", "Dr Corrick Vane", "PERSON")
+        put_named(shelf, "b", "Corrick Vane", "PERSON")
+        with shelf.store.snapshot(shelf.workspace) as snapshot:
+            pairs = snapshot.forms_that_are_names(10)
+            assert [(kind, entity, other) for kind, entity, other in pairs] == [
+                ("title", "person:dr corrick vane", "person:corrick vane")
+            ]
+        for document_id in ("a", "b"):
+            only = DocumentFilter(document_ids=(document_id,))
+            with shelf.store.snapshot(shelf.workspace, document_filter=only) as snapshot:
+                assert snapshot.forms_that_are_names(10) == [], "the other document is not in scope"
+        # Document `a` has the same key in every workspace.
+        one, other = new_shelf(), new_shelf()
+        put_named(one, "a", "Dr Corrick Vane", "PERSON")
+        put_named(other, "a", "Corrick Vane", "PERSON")
+        for shown in (one, other):
+            with shown.store.snapshot(shown.workspace) as snapshot:
+                assert snapshot.forms_that_are_names(10) == [], "the other workspace is another"
 
     def test_merges_stay_in_their_workspace(self, firms: Shelf, new_shelf: ShelfMaker) -> None:
         other = new_shelf()
