@@ -363,6 +363,7 @@ def table(campaign: Campaign, readers: Readers, seconds: float) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.verify
 def test_a_few_kills(server: Server, reference: Reference) -> None:
     campaign = Campaign(server, reference, seed=1, rehearsals=1)
     with Readers(server, reference) as readers:
