@@ -13,7 +13,7 @@ from typing import Any
 from evigraph.store.asserted import AssertedReading
 from evigraph.store.keys import PassageKey
 from evigraph.store.reading import BY_KEY
-from evigraph.store.rows import EntityProfile, utc
+from evigraph.store.rows import EntityProfile, document_info
 from evigraph.types import Assertion, DocumentInfo, Mention, Passage
 
 PASSAGES = 500
@@ -165,7 +165,7 @@ class ExportReading(AssertedReading):
                 passages, media_type, language, content_hash, origin
             FROM publications
             WHERE workspace = {workspace:String} AND revision_key IN {wanted:Array(UInt128)}"""
-        return {row[0]: _document(row[1:]) for row in self._rows(sql, wanted=list(revision_keys))}
+        return {row[0]: document_info(row[1:]) for row in self._rows(sql, wanted=list(revision_keys))}
 
     def _first_names(self, revision_keys: Sequence[int]) -> dict[tuple[int, str], str]:
         """The name that the given revisions first call each of their entities."""
@@ -249,24 +249,6 @@ class ExportReading(AssertedReading):
             passages=profile.passage_count,
             members=self.identities.members.get(profile.entity_id, ()),
         )
-
-
-def _document(row: tuple[Any, ...]) -> DocumentInfo:
-    return DocumentInfo(
-        document_id=row[0],
-        source=row[1],
-        title=row[2],
-        revision=row[3],
-        generation=row[4],
-        published_at=utc(row[5]),
-        date=row[6],
-        metadata=row[7],
-        passages=row[8],
-        media_type=row[9],
-        language=row[10],
-        content_hash=row[11],
-        origin=row[12],
-    )
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evigraph.store.keys import PassageKey
-from evigraph.types import Assertion, Mention, Passage
+from evigraph.types import Assertion, DocumentInfo, Mention, Passage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,3 +120,22 @@ class KnownRevision:
 def utc(moment: datetime) -> datetime:
     """The driver reads timestamps without a zone; all of ours are UTC."""
     return moment.replace(tzinfo=UTC)
+
+
+def document_info(row: tuple[Any, ...]) -> DocumentInfo:
+    """From the columns that the catalogue and the export select, in their order."""
+    return DocumentInfo(
+        document_id=row[0],
+        source=row[1],
+        title=row[2],
+        revision=row[3],
+        generation=row[4],
+        published_at=utc(row[5]),
+        date=row[6],
+        metadata=row[7],
+        passages=row[8],
+        media_type=row[9],
+        language=row[10],
+        content_hash=row[11],
+        origin=row[12],
+    )

@@ -15,7 +15,7 @@ from evigraph.store.lifecycle import LifecycleReading
 from evigraph.store.names import NameReading
 from evigraph.store.passages import PassageReading
 from evigraph.store.planning import PlanReading
-from evigraph.store.rows import utc
+from evigraph.store.rows import document_info
 from evigraph.store.schema import SchemaReading
 from evigraph.types import DocumentInfo
 
@@ -44,21 +44,4 @@ class Snapshot(
             SELECT document_id, source, title, revision, generation, published_at, date, metadata, passages,
                 media_type, language, content_hash, origin
             FROM {self._asked.documents} ORDER BY source, document_id"""
-        return [
-            DocumentInfo(
-                document_id=row[0],
-                source=row[1],
-                title=row[2],
-                revision=row[3],
-                generation=row[4],
-                published_at=utc(row[5]),
-                date=row[6],
-                metadata=row[7],
-                passages=row[8],
-                media_type=row[9],
-                language=row[10],
-                content_hash=row[11],
-                origin=row[12],
-            )
-            for row in self._run(sql, self._asked.parameters)
-        ]
+        return [document_info(row) for row in self._run(sql, self._asked.parameters)]

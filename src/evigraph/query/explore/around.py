@@ -8,7 +8,7 @@ from itertools import pairwise
 from evigraph.graph.paths import Edge, shortest_paths
 from evigraph.plans import Direction
 from evigraph.store import Snapshot
-from evigraph.store.explore import Reach
+from evigraph.store.explore import Reach, Supported
 from evigraph.views import Neighbour, Neighbourhood, PathHop, PathList, PathView
 
 RELATIONS = 1_000
@@ -163,18 +163,14 @@ def paths(
             PathView(
                 entities=path,
                 names=tuple(profiles[entity].name for entity in path),
-                hops=tuple(
-                    PathHop(
-                        source=one,
-                        target=other,
-                        statements=statements[one, other].shown,
-                        total=statements[one, other].total,
-                    )
-                    for one, other in pairwise(path)
-                ),
+                hops=tuple(_hop(one, other, statements[one, other]) for one, other in pairwise(path)),
             )
             for path in found.paths
         ),
         explored=found.explored,
         truncated=limits.sentences(),
     )
+
+
+def _hop(source: str, target: str, supported: Supported) -> PathHop:
+    return PathHop(source=source, target=target, statements=supported.shown, total=supported.total)
