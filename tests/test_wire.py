@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from community_fakes import COVERAGE, ROUTE
+from community_fakes import PUMPS as COMMUNITY
 from evigraph import Evigraph
+from evigraph.server.answers import QueryAnswer
 from evigraph.testing.models import ScriptedChat
-from evigraph.types import DocumentFilter, Mode
+from evigraph.types import Chunk, DocumentFilter, Mode
 from evigraph.wire import answer_to_wire, plain
 from small import PUMPS, CountingEmbedder, RuleExtractor
 
@@ -21,12 +25,13 @@ QUESTION = "Who delivered four pumps to Tarn?"
 TOP = {
     "answer", "context", "prompt", "abstained", "abstain_reason", "mode", "method", "requested", "route", "citations",
     "sources", "chunks", "entities", "relationships", "evidence", "communities", "degraded", "method_details", "stats",
-    "generation", "paths", "plan",
+    "generation", "paths", "plan", "coverage",
 }  # fmt: skip
 CITATION = {"n", "chunk_id", "document_id", "revision", "source", "title", "start", "end", "quote", "page"}
 CHUNK = {
     "id", "text", "document_id", "revision", "source", "title", "context", "page", "start", "end", "vectorScore",
-    "vectorRank", "bm25Score", "bm25Rank", "graphScore", "graphRank", "fusedScore", "rerankScore", "score",
+    "vectorRank", "bm25Score", "bm25Rank", "graphScore", "graphRank", "fusedScore", "rerankScore", "score", "level",
+    "supports",
 }  # fmt: skip
 ENTITY = {"id", "name", "type", "description", "degree", "score", "sourceChunks"}
 RELATIONSHIP = {
@@ -51,19 +56,21 @@ def wired(graph: Evigraph, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in (Mode.BYPASS, Mode.PLAN)])
-def test_the_shape_is_the_same_in_every_mode(graph: Evigraph, mode: str) -> None:
+def test_the_shape_is_the_same_in_every_mode(graph: Evigraph, mode: Mode) -> None:
     found = wired(graph, mode=mode)
     assert set(found) == TOP
-    assert found["mode"] == mode
+    assert found["mode"] == (found["route"]["mode"] if mode is Mode.AUTO else mode)
     assert found["requested"] == {"mode": mode, "method": "standard"}
     for name, fields in (("citations", CITATION), ("chunks", CHUNK)):
         assert found[name]
         assert all(set(entry) == fields for entry in found[name])
     assert all(set(entry) == ENTITY for entry in found["entities"])
     assert all(set(entry) == RELATIONSHIP for entry in found["relationships"])
-    assert (mode == "naive") == (not found["entities"])
+    assert (found["mode"] == "naive") == (not found["entities"])
     assert found["generation"] == 5
-    assert found["degraded"] is bool(found["method_details"]["degraded"]) is False
+    # Of four documents, on which nothing was built, an overview is thin.
+    assert found["degraded"] is bool(found["method_details"]["degraded"]) is (mode is Mode.THEMATIC_OVERVIEW)
+    QueryAnswer.model_validate_json(json.dumps(found), strict=True)
 
 
 def test_a_signal_that_did_not_rank_is_null(graph: Evigraph) -> None:
@@ -138,3 +145,19 @@ def test_plain_values() -> None:
         "mode": "mix",
         "none": None,
     }
+
+
+def test_a_summary_has_no_span_and_the_sources_of_what_it_quotes(graph: Evigraph) -> None:
+    answer = graph.ask(QUESTION, mode="naive")
+    summary = Chunk(
+        id="c0", document_id="", revision=0, source="", title="Pumps", text="Pumps.", start=0, end=0, level=1,
+        supports=("tarn#0",),
+    )  # fmt: skip
+    evidence = replace(answer.evidence, chunks=(summary,), communities=(COMMUNITY,), coverage=COVERAGE, route=ROUTE)
+    found = answer_to_wire(replace(answer, evidence=evidence))
+    assert (found["chunks"][0]["start"], found["chunks"][0]["supports"]) == (None, ["tarn#0"])
+    assert [(source["document_id"], source["chunks"]) for source in found["sources"]] == [("tarn", ["tarn#0"])]
+    assert found["communities"][0]["quotes"][0]["text"] == COMMUNITY.quotes[0].text
+    assert found["coverage"]["assertion_share"] == 0.5
+    assert found["route"]["second"] == "local"
+    QueryAnswer.model_validate(json.loads(json.dumps(found)))

@@ -75,6 +75,7 @@ OTHERS: tuple[tuple[str, str, str], ...] = (
     ("visibility.py", "revision DESC", "revision"),
     ("identity.py", "sorted(group & visible.keys())", "sorted(group)"),
     ("identity.py", "preferred if preferred in visible else kept[0]", "preferred"),
+    ("communities.py", "support.1 IN {self.scope.revisions} AS visible", "1 AS visible"),
 )
 """What decides on visibility without being a condition: file, text, replacement. Each text must be there once."""
 
@@ -85,7 +86,7 @@ BY_NAME = "fetches by name or id: more rows come back, and are looked up by it"
 NARROWS = "narrows what is read; what comes back says the same by itself"
 HARMLESS: tuple[Harmless, ...] = (
     Harmless(
-        file="(database|extractions|merging|retention|vectors).py",
+        file="(database|extractions|jobs|merging|retention|trees|vectors).py",
         function=".*",
         condition=".*",
         reason="jobs, replies by content, what prune removes and reembed embeds: no read of a scope runs it",
@@ -108,6 +109,12 @@ HARMLESS: tuple[Harmless, ...] = (
         file="entities.py|explore.py",
         function="_described|tallies",
         condition=r"(subject|object|entity|\{side\})_id IN \{\{entities.*",
+        reason=BY_NAME,
+    ),
+    Harmless(
+        file="communities.py",
+        function="tree_summaries|documents_of",
+        condition=r"(number|document_id) IN \{\{.*",
         reason=BY_NAME,
     ),
     Harmless(

@@ -53,6 +53,12 @@ class Settings(BaseSettings):
     extraction_token_budget: int | None = Field(
         None, ge=1, description="Most tokens one index run may spend on extraction by the chat model. Unset: no limit."
     )
+    router: Literal["rules", "llm"] = Field(
+        "rules", description="Who sorts questions under mode `auto`: rules, or `llm`, one call to the chat model."
+    )
+    route_global: bool = Field(
+        True, description="Whether mode `auto` may answer from the corpus as a whole (`thematic_overview`)."
+    )
     threads: int = Field(2, ge=1, le=64, description="CPU threads of the local embedder.")
     max_file_bytes: int = Field(50_000_000, ge=1, description="Larger input files are refused.")
     max_query_chars: int = Field(8_000, ge=1, description="Longer questions are refused.")

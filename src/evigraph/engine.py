@@ -19,6 +19,7 @@ from evigraph.ingest.reembed import reembed
 from evigraph.models.ports import ChatModel, Embedder
 from evigraph.plans import Plan
 from evigraph.query.cache import ContextCache
+from evigraph.query.communities import Communities
 from evigraph.query.entities import Entities
 from evigraph.query.export import export_graph
 from evigraph.query.pipeline import QueryEngine
@@ -26,8 +27,9 @@ from evigraph.query.plan.parse import plan_fields
 from evigraph.query.plan.schema import read_schema, write_schema
 from evigraph.query.request import moment, parse
 from evigraph.reports import ExtractionEstimate, ImportReport, IndexReport, Job, Progress, PruneReport
+from evigraph.routing import Route
 from evigraph.store import Store, open_store
-from evigraph.types import Answer, DocumentInfo, Evidence, RevisionInfo
+from evigraph.types import Answer, DocumentInfo, Evidence, Mode, RevisionInfo
 from evigraph.wiring import Models
 from evigraph.workspaces import check_workspace
 
@@ -191,6 +193,14 @@ class Evigraph:
         request = parse({"query": question, **options}, max_query_chars=self.settings.max_query_chars)
         return self.queries.retrieve(request)
 
+    def route(self, question: str, **options: Any) -> Route:
+        """What mode `auto` makes of a question: its class, the mode, and the signals that speak for it. Options as for
+        `ask`."""
+        fields = {**options, "query": question, "mode": Mode.AUTO}
+        found = self.queries.route(parse(fields, max_query_chars=self.settings.max_query_chars))
+        assert found is not None
+        return found
+
     def plan(self, plan: Plan | Mapping[str, Any] | str, **options: Any) -> Answer:
         """Execute a typed plan, or one that the chat model proposes for a question (a text). Steps, bindings and their
         assertions are in `answer.evidence.plan`. Options as for `ask`. Raises `InvalidPlan`, `ModelNotConfigured`."""
@@ -230,6 +240,11 @@ class Evigraph:
     def entities(self) -> Entities:
         """The graph itself: entities, their pages and neighbours, paths, contradictions, history, merges."""
         return Entities(self.store, self.workspace)
+
+    @property
+    def communities(self) -> Communities:
+        """Communities of the graph and their summaries, which corpus-wide questions are answered from."""
+        return Communities(self.store, self.workspace, self._models.chat, concurrency=self.settings.model_concurrency)
 
     # ---------------------------------------------------------------- lifetime
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal
 
+from evigraph.communities import Community, Coverage
 from evigraph.plans import Direction, Plan
+from evigraph.routing import Route
 
 ENTITY_TYPES = ("PERSON", "ORGANIZATION", "TECHNOLOGY", "PRODUCT", "LOCATION", "EVENT", "CONCEPT")
 
@@ -36,6 +38,8 @@ class Mode(enum.StrEnum):
     ENTITY_CONNECTIONS = "entity_connections"
     TRAVERSE = "traverse"
     PLAN = "plan"
+    THEMATIC_OVERVIEW = "thematic_overview"
+    AUTO = "auto"
 
 
 class Method(enum.StrEnum):
@@ -198,6 +202,7 @@ class QueryRequest:
     seeds: tuple[str, ...] | None = None
     limit: int = 50
     plan: Plan | None = None
+    community_level: int | None = None
     min_score: float = 0.1
     include_sources: bool = True
     fusion: Literal["gate", "rrf"] = "gate"
@@ -222,7 +227,8 @@ class QueryRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chunk:
-    """A passage as evidence. A signal that did not rank it is None."""
+    """A passage as evidence. A signal that did not rank it is None. One of a `level` above 0 is a summary: it has no
+    span, and `supports` lists the chunks it rests on."""
 
     id: str
     document_id: str
@@ -245,6 +251,8 @@ class Chunk:
     fused_score: float | None = None
     rerank_score: float | None = None
     score: float = 0.0
+    level: int = 0
+    supports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -360,6 +368,9 @@ class Evidence:
     paths: tuple[Path, ...] = ()
     connections: Connections | None = None
     plan: PlanOutcome | None = None
+    communities: tuple[Community, ...] = ()
+    coverage: Coverage | None = None
+    route: Route | None = None
     degraded: tuple[str, ...] = ()
     retrieval: str = ""
     stats: Mapping[str, Any] = field(default_factory=dict)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from typing import Any
 
+from evigraph.communities import Coverage, Quote, Staleness
 from evigraph.plans import as_data
 from evigraph.types import Answer, Chunk, Citation, Connections, Entity, Evidence, Path, Relationship
+
+_DERIVED: Mapping[type, tuple[str, ...]] = {
+    Staleness: ("stale", "documents", "assertions"),
+    Coverage: ("assertion_share",),
+}
+"""Properties that a reader would otherwise have to work out: shares of counts."""
 
 
 def answer_to_wire(answer: Answer) -> dict[str, Any]:
@@ -24,7 +31,7 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
         "mode": evidence.mode.value,
         "method": request.method.value,
         "requested": {"mode": request.mode.value, "method": request.method.value},
-        "route": None,
+        "route": plain(evidence.route),
         "citations": [_citation(citation) for citation in answer.citations],
         "sources": _sources(answer) if request.include_sources else [],
         "chunks": [_chunk(chunk) for chunk in evidence.chunks],
@@ -33,7 +40,8 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
         "evidence": _connections(evidence.connections),
         "paths": [_path(path) for path in evidence.paths],
         "plan": _plan(evidence),
-        "communities": [],
+        "communities": plain(evidence.communities),
+        "coverage": plain(evidence.coverage),
         "degraded": bool(answer.degraded),
         "method_details": {
             "degraded": list(answer.degraded),
@@ -53,7 +61,8 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """Dataclasses, dates and tuples as JSON values."""
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        names = (*(field.name for field in fields(value)), *_DERIVED.get(type(value), ()))
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -79,20 +88,28 @@ def _citation(citation: Citation) -> dict[str, Any]:
 
 
 def _sources(answer: Answer) -> list[dict[str, Any]]:
-    """Documents of the evidence, in the order of their best passage."""
+    """Documents of the evidence, in the order of their best passage; of summaries, those cited, then those quoted."""
+    placed: list[tuple[str, Chunk | Citation | Quote]] = [
+        (chunk.id, chunk) for chunk in answer.evidence.chunks if not chunk.level
+    ]
+    if answer.evidence.communities:
+        quotes = [quote for community in answer.evidence.communities for quote in community.quotes]
+        placed += [(citation.chunk_id, citation) for citation in answer.citations]
+        placed += [(quote.chunk_id, quote) for quote in quotes]
     seen: dict[str, dict[str, Any]] = {}
-    for chunk in answer.evidence.chunks:
+    for chunk_id, one in placed:
         entry = seen.setdefault(
-            chunk.document_id,
+            one.document_id,
             {
-                "document_id": chunk.document_id,
-                "revision": chunk.revision,
-                "source": chunk.source,
-                "title": chunk.title,
+                "document_id": one.document_id,
+                "revision": one.revision,
+                "source": one.source,
+                "title": one.title,
                 "chunks": [],
             },
         )
-        entry["chunks"].append(chunk.id)
+        if chunk_id not in entry["chunks"]:
+            entry["chunks"].append(chunk_id)
     return list(seen.values())
 
 
@@ -106,8 +123,10 @@ def _chunk(chunk: Chunk) -> dict[str, Any]:
         "title": chunk.title,
         "context": chunk.context,
         "page": chunk.page,
-        "start": chunk.start,
-        "end": chunk.end,
+        "start": None if chunk.level else chunk.start,
+        "end": None if chunk.level else chunk.end,
+        "level": chunk.level,
+        "supports": list(chunk.supports),
         "vectorScore": chunk.vector_score,
         "vectorRank": chunk.vector_rank,
         "bm25Score": chunk.bm25_score,

@@ -85,7 +85,10 @@ class Corpus:
 
     def plain_at(self, answer: Answer, visible: Mapping[str, int]) -> dict[str, Any]:
         """The same with the visible revisions given, for a generation that was pruned since."""
-        for item in (*answer.evidence.chunks, *answer.evidence.relationships, *answer.citations):
+        found = answer.evidence
+        passages = [chunk for chunk in found.chunks if not chunk.level]
+        quotes = [quote for community in found.communities for quote in community.quotes]
+        for item in (*passages, *quotes, *found.relationships, *answer.citations):
             assert item.revision == visible[item.document_id], item
         return {**_plain(asdict(answer)), "state": self.states[answer.evidence.generation]}
 

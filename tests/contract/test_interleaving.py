@@ -35,6 +35,8 @@ CASES: tuple[dict[str, Any], ...] = (
     {"mode": "entity_connections"},
     {"mode": "traverse", "seeds": ["Birch"], "graph_depth": 3},
     {"mode": "plan", "plan": PLAN},
+    {"mode": "thematic_overview"},
+    {"mode": "auto"},
 )
 
 

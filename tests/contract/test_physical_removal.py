@@ -11,7 +11,9 @@ from evigraph.errors import StoreError
 from evigraph.ingest.prune import prune
 from evigraph.store import open_store
 from evigraph.store.migrations import REVISION_TABLES
+from evigraph.store.trees import stage_summaries, stage_tree
 from evigraph.testing.store_contract.base import seen
+from evigraph.testing.store_contract.communities import paths, publish, summary, told
 from evigraph.testing.store_contract.identity import put_named
 from evigraph.testing.store_contract.material import Shelf, doc
 
@@ -88,6 +90,49 @@ def test_pruned_names_are_in_no_merge_and_in_no_form(tmp_path: Path) -> None:
     finally:
         store.close()
     assert list(files_with(folder, gone)) == []
+    shutil.rmtree(folder)
+
+
+def test_pruned_names_and_texts_are_in_no_tree(tmp_path: Path) -> None:
+    """A tree names entities, and a model's summary tells of them: of what is gone neither is left."""
+    folder = tmp_path / "store"
+    gone, replaced, abandoned, kept = (marker() for _ in range(4))
+    store = open_store(str(folder))
+    try:
+        shelf = Shelf(store, "w")
+        shelf.fill(doc("kept", f"{kept} supplies Acme"), doc("gone", f"{gone} supplies Acme"))
+        ids = dict.fromkeys((f"organization:{word.lower()}" for word in (gone, kept, "acme")), (0,))
+        publish(shelf, ids, [summary(0, "kept", text=f"First of {replaced}.", model="m")])
+        publish(
+            shelf,
+            ids,
+            [summary(0, "gone", text=f"{gone} trades.", model="m"), summary(1, "kept", text=f"{kept}.", model="m")],
+        )
+        tree = stage_tree(
+            store, "w", [f"organization:{gone.lower()}", f"of {abandoned}"], paths([(0,), (0,)]), members={}
+        )
+        stage_summaries(store, "w", tree, [summary(0, "kept", text=f"Of {abandoned}.", model="m")])
+        tables = {("community_members", "entity_id"), ("community_summaries", "text")}
+        assert tables < set(places(store, gone))
+        assert tables == set(places(store, abandoned))
+        assert ("community_summaries", "text") in places(store, replaced)
+        shelf.delete("gone")
+        before = told(shelf)
+        prune(store, "w")
+        for word in (gone, replaced, abandoned):
+            assert places(store, word) == []
+            assert list(files_with(folder, word)) == []
+        assert inactive_parts(store) == 0
+        assert told(shelf)[0] == before[0]
+        assert list(told(shelf)[1]) == [1]
+        assert tables < set(places(store, kept))
+        assert list(files_with(folder, kept))
+        prune(store, "w")
+        assert list(told(shelf)[1]) == [1]
+    finally:
+        store.close()
+    for word in (gone, replaced, abandoned):
+        assert list(files_with(folder, word)) == []
     shutil.rmtree(folder)
 
 

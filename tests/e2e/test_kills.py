@@ -246,7 +246,8 @@ class Campaign:
         if stage is None:
             time.sleep(self.rng.uniform(0.0, self.usual[operation]))
         elif self.server.wait_for(stage, start, sent.done):
-            time.sleep(self.rng.uniform(0.0, self.usual[stage]))
+            # At once every other time: what is over as soon as it has begun would hardly be hit otherwise.
+            time.sleep(self.rng.choice((0.0, self.rng.uniform(0.0, self.usual[stage]))))
         mark = self.server.kill()
         acknowledged = _acknowledged(sent)
         hit = main_stage(mark)

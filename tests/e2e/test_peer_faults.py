@@ -81,7 +81,7 @@ def comparable(value: Any) -> Any:
         return {
             key: comparable(part)
             for key, part in value.items()
-            if key not in ("generation", "revision") and not key.endswith("_ms")
+            if key not in ("generation", "revision", "cached") and not key.endswith("_ms")
         }
     return [comparable(part) for part in value] if isinstance(value, list) else value
 

@@ -6,13 +6,14 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import pytest
 from scope_decoys import FAR, Decoys
 from scope_oracle import Life, Rows, telling_words, undated
 from scope_play import Memory, Played, References, moment_of, play
-from scope_surfaces import MODES, PAST, SURFACES, UNFILTERED, UNLIKE, Read, of_mode
+from scope_surfaces import LARGE, MODES, PAST, STATE, SURFACES, TREES, UNFILTERED, UNLIKE, Read, of_mode
 from scope_world import Asked, Document, View, World
 
 from evigraph import Evigraph
@@ -22,9 +23,10 @@ from evigraph.store.keys import revision_key
 
 NOT_COMPARED = {
     *("generation", "revision", "published_at", "merge_id", "merged_at", "merges"),
-    "cached",
+    *("cached", "origin", "staleness"),
 }
-"""Numbers and times of the two histories, and how merges were recorded."""
+"""Numbers and times of the two histories, how merges were recorded, and whether communities were built of the scope or
+found in it."""
 TEXTS, REVISIONS = "texts", "revisions"
 """What is asked by document rather than of a scope."""
 
@@ -41,7 +43,8 @@ _TIGHT = (
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Probe:
     """One response to judge: `expected` is that of a workspace which holds nothing else, `told` what is worked out from
-    the world, of which a response may say more. `allowed` are all words that may occur."""
+    the world, of which a response may say more. `allowed` are all words that may occur. `stale`: communities were built
+    of another state, so that what an answer says of them differs."""
 
     name: str
     where: str
@@ -54,6 +57,7 @@ class Probe:
     undated: int
     generation: int
     pinned: bool
+    stale: bool = False
 
     def check(self) -> dict[str, Any]:
         """The response, once it was found in order. Raises `AssertionError`."""
@@ -70,7 +74,8 @@ class Probe:
         assert left_out == self.undated, f"{self.where}\nundated_left_out: {left_out} is not {self.undated}"
         generation = got.get("generation", self.generation)
         assert generation == self.generation, f"{self.where}\ngeneration: {generation} is not {self.generation}"
-        found = [] if self.expected is None else differences(comparable(got), self.expected)
+        apart = _without_coverage if self.stale else dict
+        found = [] if self.expected is None else differences(apart(comparable(got)), apart(self.expected))
         found += [] if self.told is None else differences(_narrowed(got, self.told), self.told)
         assert not found, "\n".join((self.where, *found[:20]))
         foreign = words(got) - self.allowed
@@ -110,7 +115,10 @@ class Stage:
         memory = Memory(played.graph)
         for view in world.views:
             sight = _Sight(world=world, played=played, view=view, rows=rows)
-            reference = references.holding(sight.documents, sight.merges, played.schema(sight.generation))
+            tree = played.tree(sight.generation)
+            reference = references.holding(
+                sight.documents, sight.merges, played.schema(sight.generation), communities=tree is not None
+            )
             with memory:
                 for place, asked in enumerate(world.asked):
                     probes = list(sight.probes(asked, reference, modes_alone=bool(place)))
@@ -139,8 +147,9 @@ class _Sight:
             reads |= {k: v for k, v in SURFACES.items() if not (k in UNFILTERED and self._view.filters)}
         scope = {**self._view.filters, "as_of": self.as_of}
         for name, read in reads.items():
-            expected = None if name in UNLIKE else _expected(_bound(read, reference, asked, {}))
+            expected = None if self._unlike(name) else _expected(_bound(read, reference, asked, {}))
             told = self._history(asked.seeds[PAST[name]]) if name in PAST else None
+            told = self._changes() if name == STATE else told
             yield self._probe(
                 name, asked, scope, _bound(read, self._played.graph, asked, scope), expected=expected, told=told
             )
@@ -151,6 +160,27 @@ class _Sight:
     def _history(self, given: str) -> dict[str, Any]:
         visible = frozenset(revision_key(*one) for one in self._revisions)
         return self._rows.history(given, self._past, self.merges, visible)
+
+    def _unlike(self, name: str) -> bool:
+        """Whether a surface depends on more than what the scope shows."""
+        tree = self._played.tree(self.generation)
+        if name not in TREES or tree is None:
+            return name in UNLIKE
+        if self._view.filters:
+            return name in LARGE
+        return tree.by_model or not self._fresh
+
+    @cached_property
+    def _fresh(self) -> bool:
+        return self._played.fresh(self.generation)
+
+    def _changes(self) -> dict[str, Any]:
+        """What the state of communities must say has changed."""
+        tree = self._played.tree(self.generation)
+        if tree is None:
+            return {"built": False, "tree": None, "summaries": None}
+        since = {"tree": tree.built, "summaries": tree.summarised}
+        return {"built": True, **{part: self._played.changed(self.generation, at) for part, at in since.items()}}
 
     def _texts(self, asked: Asked, reference: Evigraph) -> Probe:
         graph = self._played.graph
@@ -208,6 +238,7 @@ class _Sight:
             undated=self._undated,
             generation=self.generation,
             pinned=self._view.pinned,
+            stale=not self._view.filters and not self._fresh,
         )
 
 
@@ -252,6 +283,19 @@ def comparable(value: Any) -> Any:
     return "scope" if isinstance(value, str) and value.startswith("scope: ") else value
 
 
+def _without_coverage(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer without the share of communities that it draws on, which its text ends with, and what is said of their
+    age."""
+    kept = {key: item for key, item in value.items() if key != "coverage"}
+    if isinstance(kept.get("answer"), str):
+        kept["answer"] = kept["answer"].partition("\n\nDrawn from ")[0]
+    if "method_details" in kept:
+        said = [one for one in kept["method_details"]["degraded"] if not one.startswith("communities: ")]
+        kept["method_details"] = {**kept["method_details"], "degraded": said}
+        kept["degraded"] = bool(said)
+    return kept
+
+
 def differences(left: Any, right: Any, at: str = "") -> list[str]:
     if isinstance(left, dict) and isinstance(right, dict):
         keys = sorted({*left, *right})
@@ -277,9 +321,9 @@ def said(value: Any) -> Iterator[str]:
 
 
 def cited(value: Any) -> Iterator[tuple[str, int]]:
-    """Every document revision that a JSON value names."""
+    """Every document revision that a JSON value names. A summary is of none."""
     if isinstance(value, Mapping):
-        if "document_id" in value and "revision" in value:
+        if "document_id" in value and "revision" in value and not value.get("level"):
             yield value["document_id"], value["revision"]
         for item in value.values():
             yield from cited(item)

@@ -66,11 +66,25 @@ class Decoys:
             late = {"workspace": f"'a {own}'", **beyond, **first}
             self._copy(graph, table, late)
             self._copy(graph, table, {"workspace": f"'z {own}'", **last})
+        self._communities(graph)
         for other in FOREIGN:
             graph.store.command(
                 "INSERT INTO changes VALUES ({workspace:String}, {generation:UInt64}, now64(6), 'prune', '{}')",
                 {"workspace": f"{other} {own}", "generation": FAR},
             )
+
+    def _communities(self, graph: Evigraph) -> None:
+        """Trees and editions of the other workspaces, and some that were never published. A name is of one workspace
+        alone."""
+        alone = {"path": "arrayMap(number -> number + 1 + rowNumberInAllBlocks(), path)"}
+        for name, word in FOREIGN.items():
+            renamed = {column: f"concat({column}, '{name}')" for column in ("tree", "edition")}
+            told = {"text": f"concat('{word} ', text)", "supports": "[]"}
+            for workspace in (f"'{name} {graph.workspace}'", "workspace"):
+                members = {"workspace": workspace, "tree": renamed["tree"], **alone}
+                self._copy(graph, "community_members", members)
+                self._copy(graph, "community_summaries", {"workspace": workspace, **renamed, **told})
+            self._copy(graph, "community_summaries", {"edition": renamed["edition"], **told})
 
     def _turned(self, graph: Evigraph) -> tuple[dict[str, list[int]], list[int]]:
         sql = "SELECT DISTINCT revision_key FROM passages WHERE workspace = {workspace:String} ORDER BY revision_key"

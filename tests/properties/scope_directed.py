@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from scope_world import Asked, Deletion, Document, Merging, Operation, Pruning, Schema, Unmerging, View, World
+from scope_world import (
+    Asked,
+    Building,
+    Deletion,
+    Document,
+    Merging,
+    Operation,
+    Pruning,
+    Schema,
+    Unmerging,
+    View,
+    World,
+)
 
 from small import item
 
@@ -231,4 +243,56 @@ PINNED = World(
 )
 """A query that runs beside a later prune sees what it saw when it began."""
 
-DIRECTED = {"lives": LIVES, "loops": LOOPS, "aliases": ALIASES, "rivals": RIVALS, "pruned": PRUNED, "pinned": PINNED}
+_BUILT: tuple[Operation, ...] = (
+    (
+        _document("d0", "Hana Sefu visited Tarn. Hana Sefu trained Kest0 Orlo0. Hana Sefu and Marit Olsen like pumps."),
+        _document("d1", "Corrick Vane visited Ulwe. Corrick Vane hired Joseph Amarra.", folder="south", region="east"),
+        _document("d2", "Corrick Vane trained Hana Sefu. Kest2 Orlo2 visited Lowani.", region="east"),
+        _document("d3", "Pieter Banda married Marit Olsen. Pieter Banda accused Kest3 Orlo3.", folder="south"),
+    ),
+    Merging(entities=(CORRICK, "person:corick vane")),
+    Building(),
+    Deletion(document_id="d3"),
+    (_document("d0", "Hana Sefu visited Lowani. Hana Sefu trained Kest4 Orlo4.", region="west"),),
+    Building(refresh=True),
+    Unmerging(number=0),
+    Building(by_model=True),
+    (_document("d2", "Corrick Vane trained Marit Olsen. Kest5 Orlo5 waits.", region="west"),),
+)
+BUILT = World(
+    history=_BUILT,
+    views=(
+        View(moment=0.2),
+        View(moment=0.54),
+        View(moment=0.54, filters={"metadata_filter": {"region": "east"}}),
+        View(moment=0.69),
+        View(moment=0.77),
+        View(moment=0.77, filters=_only("d0", "d2")),
+        View(moment=0.92),
+        View(),
+        View(filters=_only("d0", "d1")),
+    ),
+    asked=(
+        _asked(
+            "What recurs across all of the reports?",
+            ("Hana Sefu", "location:tarn", "Corrick Vane"),
+            _plan("Hana Sefu", "VISITED"),
+        ),
+        _asked(
+            "Which places did people visit most overall?",
+            ("Corrick Vane", "location:ulwe", "Hana Sefu"),
+            _plan("Corrick Vane", "TRAINED"),
+        ),
+    ),
+)
+"""Communities before they are built, fresh, stale, renewed, and written by a model that repeats what it is shown."""
+
+DIRECTED = {
+    "lives": LIVES,
+    "loops": LOOPS,
+    "aliases": ALIASES,
+    "rivals": RIVALS,
+    "pruned": PRUNED,
+    "pinned": PINNED,
+    "built": BUILT,
+}

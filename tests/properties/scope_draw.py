@@ -22,6 +22,7 @@ from scope_world import (
     VARIANTS,
     VERBS,
     Asked,
+    Building,
     Deletion,
     Document,
     Merging,
@@ -83,7 +84,8 @@ def _documents(draw: st.DrawFn, document_id: str, number: int) -> Document:
 
 @st.composite
 def _histories(draw: st.DrawFn) -> tuple[Operation, ...]:
-    """All documents come first, in one or two calls; then they are changed, deleted, restored, merged, unmerged."""
+    """All documents come first, in one or two calls; then they are changed, deleted, restored, merged, unmerged, and
+    communities built of them."""
     number = 0
     held: dict[str, Document] = {}
     lost: dict[str, Document] = {}
@@ -93,8 +95,10 @@ def _histories(draw: st.DrawFn) -> tuple[Operation, ...]:
     cut = draw(st.integers(1, len(held)))
     first = list(held.values())
     operations: list[Operation] = [batch for batch in (tuple(first[:cut]), tuple(first[cut:])) if batch]
+    if draw(st.booleans()):
+        operations.append(Building())
     merges = 0
-    for step in draw(st.lists(st.sampled_from("rrrrffddbmmmus"), min_size=2, max_size=8)):
+    for step in draw(st.lists(st.sampled_from("rrrrffddbmmmusccc"), min_size=2, max_size=8)):
         some = draw(st.sampled_from(sorted(held))) if held else None
         if step in "rf" and some:
             new = draw(_documents(some, number))
@@ -116,6 +120,8 @@ def _histories(draw: st.DrawFn) -> tuple[Operation, ...]:
             operations.append(Unmerging(number=draw(st.integers(0, merges - 1))))
         elif step == "s":
             operations.append(Schema(functional=draw(_verb).upper()))
+        elif step == "c":
+            operations.append(Building(refresh=draw(st.booleans()), by_model=draw(st.integers(0, 3)) == 0))
     return tuple(operations)
 
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from scope_oracle import Life, Rows, joined, lives, matches
-from scope_world import Deletion, Document, Merging, Pruning, Published, Schema, Unmerging, View, World
+from scope_world import Building, Deletion, Document, Merging, Pruning, Published, Schema, Unmerging, View, World
 
 from evigraph import Evigraph
+from evigraph.models.ports import Message
+from evigraph.testing.models import ScriptedChat
+from evigraph.wiring import Models
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tree:
+    """Communities as published at `since`: of what was visible at `built`, with summaries of what was at
+    `summarised`."""
+
+    since: int
+    built: int
+    summarised: int
+    by_model: bool
 
 
 @dataclass(slots=True)
@@ -24,6 +38,7 @@ class Played:
     unmerged: list[tuple[int, int]] = field(default_factory=list)
     schemas: list[tuple[int, Schema]] = field(default_factory=list)
     horizons: list[int] = field(default_factory=list)
+    trees: list[Tree] = field(default_factory=list)
     moments: list[tuple[datetime, int]] = field(default_factory=list)
 
     @property
@@ -54,6 +69,39 @@ class Played:
     def schema(self, generation: int) -> Schema | None:
         return next((schema for at, schema in reversed(self.schemas) if at <= generation), None)
 
+    def tree(self, generation: int) -> Tree | None:
+        """The tree in force."""
+        return next((tree for tree in reversed(self.trees) if tree.since <= generation), None)
+
+    def fresh(self, generation: int) -> bool:
+        """Whether the tree in force is of what is visible, and its summaries too, or there is none."""
+        tree = self.tree(generation)
+        return tree is None or all(self._whole(at) == self._whole(generation) for at in (tree.built, tree.summarised))
+
+    def changed(self, generation: int, since: int) -> dict[str, Any]:
+        """Documents that were visible at an earlier generation, and are new or gone since; whether merges differ."""
+        then, now = (dict(self._published(at)) for at in (since, generation))
+        return {
+            "documents_then": len(then),
+            "documents_newer": sum(at > since for at in now.values()),
+            "documents_gone": len(then) - sum(at <= since for at in now.values()),
+            "merges_changed": sorted(self._standing(since)) != sorted(self._standing(generation)),
+        }
+
+    def _whole(self, generation: int) -> tuple[Any, ...]:
+        return sorted(self._published(generation)), self._standing(generation)
+
+    def _published(self, generation: int) -> Iterator[tuple[str, int]]:
+        """Visible documents with the generation that their revision was published at."""
+        for document_id, versions in self.published.items():
+            known = [one for one in versions if one[0] <= generation]
+            if known and max(known, key=lambda one: one[0])[2] is not None:
+                yield document_id, max(one[0] for one in known)
+
+    def _standing(self, generation: int) -> list[int]:
+        gone = {merge_id for at, merge_id in self.unmerged if at <= generation}
+        return [at for at, _ in self.merges if at <= generation and at not in gone]
+
     def standing(self, generation: int) -> list[tuple[str, ...]]:
         gone = {merge_id for at, merge_id in self.unmerged if at <= generation}
         return [entities for at, entities in self.merges if at <= generation and at not in gone]
@@ -75,6 +123,8 @@ def play(world: World, graph: Evigraph) -> Played:
             played.unmerged.append((generation, merge_id))
         elif isinstance(operation, Pruning):
             played.horizons.append(graph.store.record_change(graph.workspace, "prune", {}))
+        elif isinstance(operation, Building):
+            build(played, operation)
         else:
             report = graph.index(operation)
             assert not report.errors
@@ -82,6 +132,35 @@ def play(world: World, graph: Evigraph) -> Played:
                 _note(played, document)
         played.moments.append((datetime.now(UTC), graph.store.generation(graph.workspace)))
     return played
+
+
+def build(played: Played, operation: Building) -> None:
+    graph = played.graph
+    before = played.trees[-1] if operation.refresh and played.trees else None
+    at = graph.store.generation(graph.workspace)
+    view = with_chat(graph, repeats) if operation.by_model else graph
+    report = view.communities.refresh() if before else view.communities.build()
+    if report.published:
+        played.trees.append(
+            Tree(
+                since=report.generation,
+                built=before.built if before else at,
+                summarised=at,
+                by_model=operation.by_model or bool(before and before.by_model),
+            )
+        )
+
+
+def repeats(messages: Sequence[Message]) -> str:
+    """A model that says again whatever it was shown."""
+    return messages[-1].content
+
+
+def with_chat(graph: Evigraph, reply: Callable[[Sequence[Message]], str]) -> Evigraph:
+    """A view of the same workspace with a chat model."""
+    view = graph.in_workspace(graph.workspace)
+    view._models = Models(graph.settings, embedder=graph.embedder, chat=ScriptedChat(reply), extractor=graph.extractor)
+    return view
 
 
 def merge(graph: Evigraph, entities: tuple[str, ...]) -> int:
@@ -142,10 +221,14 @@ class References:
         self._graphs = graphs
         self._kept: dict[str, Evigraph] = {}
 
-    def holding(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:
-        key = repr((documents, merges, schema))
+    def holding(
+        self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None, *, communities: bool
+    ) -> Evigraph:
+        key = repr((documents, merges, schema, communities))
         if key not in self._kept:
             self._kept[key] = self._built(documents, merges, schema)
+            if communities:
+                self._kept[key].communities.build()
         return self._kept[key]
 
     def _built(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:

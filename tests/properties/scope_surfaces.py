@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import pytest
+from scope_play import repeats, with_chat
 from scope_world import Asked
 
 from evigraph import Evigraph
+from evigraph.communities import CommunityList
+from evigraph.community import read as community_read
+from evigraph.errors import InvalidValue
 from evigraph.graph import aliases
 from evigraph.query.explore import claims
-from evigraph.query.retrieve import RETRIEVERS
-from evigraph.testing.models import ScriptedChat
 from evigraph.text.names import entity_id, name_key
 from evigraph.types import Mode
 from evigraph.wire import answer_to_wire, plain
-from evigraph.wiring import Models
 
-MODES = tuple(mode for mode in Mode if mode is not Mode.BYPASS and mode in RETRIEVERS)
+MODES = tuple(mode for mode in Mode if mode is not Mode.BYPASS)
 """All that retrieve; `bypass` reads nothing."""
 
 Read = Callable[[Evigraph, Asked, Mapping[str, Any]], dict[str, Any]]
@@ -60,9 +62,7 @@ def _matches(asked: Asked) -> list[str]:
 
 def _proposed_plan(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
     """The plan as a chat model replies it, to a question that names all it starts from."""
-    view = graph.in_workspace(graph.workspace)
-    chat = ScriptedChat(lambda messages: json.dumps(asked.plan))
-    view._models = Models(graph.settings, embedder=graph.embedder, chat=chat, extractor=graph.extractor)
+    view = with_chat(graph, lambda messages: json.dumps(asked.plan))
     named = " and ".join(asked.named or _matches(asked))
     return answer_to_wire(view.ask(f"Whom did {named} meet?", mode="plan", **scope))
 
@@ -105,6 +105,47 @@ def _tight_contradictions(graph: Evigraph, asked: Asked, scope: Mapping[str, Any
         }
 
 
+def _levels(graph: Evigraph, scope: Mapping[str, Any]) -> Iterator[CommunityList]:
+    """Every level of the communities of a scope."""
+    for level in count():
+        try:
+            yield graph.communities.show(level, limit=1_000, **scope)
+        except InvalidValue:
+            assert level, "there is no level 0"
+            return
+
+
+def _communities(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
+    return {"levels": plain(list(_levels(graph, scope)))}
+
+
+def _each_community(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
+    found = [one.id for level in _levels(graph, scope) for one in level.communities[:2]]
+    return {"communities": [plain(graph.communities.community(one, **scope)) for one in found]}
+
+
+def _of_large_scopes(read: Read) -> Read:
+    """As if every scope were too large to be clustered anew."""
+
+    def restricted(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> dict[str, Any]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(community_read, "RECLUSTERED", 0)
+            return read(graph, asked, scope)
+
+    return restricted
+
+
+def _finest_overview(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
+    """At the finest level, and the prompt of the reduction with it."""
+    fine = len(list(_levels(graph, scope))) - 1
+    return answer_to_wire(graph.ask(asked.question, mode="thematic_overview", community_level=fine, **scope))
+
+
+def _overview_by_model(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
+    """A model that says again what it is shown tells what it is shown."""
+    return answer_to_wire(with_chat(graph, repeats).ask(asked.question, mode="thematic_overview", **scope))
+
+
 def _lines(graph: Evigraph, form: str, scope: Mapping[str, Any]) -> list[str]:
     return "".join(graph.export(form, **scope)).splitlines()
 
@@ -113,6 +154,7 @@ def _graphml(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
     return {"lines": [line for line in _lines(graph, "graphml", scope) if 'key="g_generation"' not in line]}
 
 
+STATE = "state of communities"
 SURFACES: dict[str, Read] = {
     "search": lambda graph, asked, scope: plain(graph.entities.search(asked.seeds[0].lower(), **scope)),
     "search of a part": lambda graph, asked, scope: plain(graph.entities.search(asked.seeds[0].lower()[:3], **scope)),
@@ -134,6 +176,13 @@ SURFACES: dict[str, Read] = {
     "the store's own": _of_store,
     "export": lambda graph, asked, scope: {"rows": [json.loads(line) for line in _lines(graph, "jsonl", scope)[1:]]},
     "export as GraphML": _graphml,
+    "communities": _communities,
+    "each community": _each_community,
+    "communities of a large scope": _of_large_scopes(_communities),
+    "overview of a large scope": _of_large_scopes(of_mode(Mode.THEMATIC_OVERVIEW)),
+    "finest overview": _finest_overview,
+    "overview by a model": _overview_by_model,
+    STATE: lambda graph, asked, scope: plain(graph.communities.status(**scope)),
     "schema": lambda graph, asked, scope: plain(graph.schema(**scope)),
     "documents": lambda graph, asked, scope: {"documents": plain(graph.documents(**scope))},
     "merges": lambda graph, asked, scope: {"merges": plain(graph.entities.merges(**scope))},
@@ -146,9 +195,17 @@ SURFACES: dict[str, Read] = {
     ),
 }
 """What shows the graph beside the modes."""
-UNFILTERED = {"schema", "documents", "merges"}
+UNFILTERED = {"schema", "documents", "merges", STATE}
 """Those that take no filter."""
 PAST = {"history": 0, "history of a place": 1, "history of another": 2}
 """Those that show the past, by the place of the seed that they are of."""
+LARGE = {"communities of a large scope", "overview of a large scope"}
+"""Those that show the built communities, as far as a scope reaches."""
+TREES = {
+    *(Mode.THEMATIC_OVERVIEW.value, Mode.AUTO.value, STATE, "communities", "each community", "finest overview"),
+    *("overview by a model", *LARGE),
+}
+"""Those that a built tree changes. What was visible when it was built shows in its shape until it is built anew: where
+the workspace has changed since, only words are judged."""
 UNLIKE = {*PAST, "merges"}
 """Those that another history cannot equal: `Rows.history` says what the past is, of merges only the words count."""

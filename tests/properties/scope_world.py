@@ -128,7 +128,15 @@ class Pruning:
     """The horizon of a prune that was cut short before it removed a row."""
 
 
-Operation = tuple[Document, ...] | Deletion | Merging | Unmerging | Schema | Pruning
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Building:
+    """Builds communities, or renews their summaries where there are any; `by_model` has a chat model write these."""
+
+    refresh: bool = False
+    by_model: bool = False
+
+
+Operation = tuple[Document, ...] | Deletion | Merging | Unmerging | Schema | Pruning | Building
 """A tuple of documents is one call of `index`."""
 
 

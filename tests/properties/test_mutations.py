@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "mutate_visibility.py"
 STORE = ROOT / "src" / "evigraph" / "store"
+USES = ("revision_key IN {self.scope.revisions}", "support.1 IN {self.scope.revisions} AS visible")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def tool() -> ModuleType:
 
 
 def test_every_use_of_the_scope_has_a_mutation(tool: ModuleType) -> None:
-    found = [one for one in tool.mutations(STORE) if one.text == "revision_key IN {self.scope.revisions}"]
+    found = [one for one in tool.mutations(STORE) if one.text in USES]
     used = sum(path.read_text().count("{self.scope.revisions}") for path in STORE.glob("*.py"))
     assert len(found) == used
 

@@ -45,6 +45,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneStore]:
 def notes(store: OneStore) -> Evigraph:
     graph = store.engine()
     graph.index(many())
+    graph.communities.build()
     return graph
 
 
@@ -105,8 +106,12 @@ def test_the_same_question_gives_the_same_evidence(notes: Evigraph, mode: str) -
 def test_evidence_is_whole_and_consistent(notes: Evigraph, mode: str) -> None:
     found = whole(notes, mode)
     texts = {info.document_id: notes.document_text(info.document_id) for info in notes.documents()}
+    ids = {chunk.id for chunk in whole(notes, "naive", min_score=-1).chunks}
     for chunk in found.chunks:
-        assert chunk.text == texts[chunk.document_id][chunk.start : chunk.end]
+        if chunk.level:
+            assert set(chunk.supports) <= ids
+        else:
+            assert chunk.text == texts[chunk.document_id][chunk.start : chunk.end]
     for claim in found.relationships:
         assert claim.description == texts[claim.document_id][claim.start : claim.end]
         assert claim.chunk_id.startswith(f"{claim.document_id}#")
@@ -386,7 +391,8 @@ def test_a_filter_holds_for_every_part_of_the_evidence(pumps: Evigraph, mode: st
         pumps, mode, question="Hana Sefu and Joseph Amarra", metadata_filter={"region": "south"}, min_score=-1
     )
     allowed = {"memo", "lowani"}
-    assert {chunk.document_id for chunk in found.chunks} <= allowed
+    passages = [name for chunk in found.chunks for name in (chunk.supports if chunk.level else (chunk.id,))]
+    assert {name.partition("#")[0] for name in passages} <= allowed
     assert {claim.document_id for claim in found.relationships} <= allowed
     for entity in found.entities:
         assert {chunk.partition("#")[0] for chunk in entity.source_chunks} <= allowed

@@ -78,6 +78,7 @@ def test_every_field_of_a_request_can_be_given() -> None:
         "rerank": True,
         "rerank_top_k": 4,
         "compress": True,
+        "community_level": 3,
         "context_only": True,
         "prompt_only": True,
         "document_filter": {

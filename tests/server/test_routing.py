@@ -65,7 +65,7 @@ def test_every_route_refuses_unknown_query_parameters(client: httpx2.Client) -> 
     described: dict[str, Any] = client.get("/openapi.json").json()
     for path, operations in described["paths"].items():
         for method in operations:
-            filled = path.format(document_id="memo", entity_id="person:hana%20sefu", merge_id=1)
+            filled = path.format(document_id="memo", entity_id="person:hana%20sefu", merge_id=1, community_id="c0")
             refused = client.request(method, filled, params={"no_such": "1"})
             assert problem_of(refused, 422, "unknown_field")["detail"] == "unknown field 'no_such'"
 

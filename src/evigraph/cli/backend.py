@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evigraph.reports import Progress
 
 if TYPE_CHECKING:
+    from evigraph.cli.communities import CommunityBackend
     from evigraph.cli.graph import GraphBackend
 
 Json = dict[str, Any]
@@ -104,6 +105,11 @@ class Backend(Protocol):
     @property
     def graph(self) -> GraphBackend:
         """What the `graph` commands ask."""
+        ...
+
+    @property
+    def communities(self) -> CommunityBackend:
+        """What the `communities` commands ask."""
         ...
 
     def close(self) -> None: ...

@@ -73,34 +73,34 @@ class LocalGraph:
         self._entities = engine.entities
 
     def search(self, text: str, options: Options) -> Json:
-        return _plain(self._entities.search(text, **_read(options)))
+        return _plain(self._entities.search(text, **read_options(options)))
 
     def page(self, entity_id: str, options: Options) -> Json:
-        return _plain(self._entities.page(entity_id, **_read(options)))
+        return _plain(self._entities.page(entity_id, **read_options(options)))
 
     def neighbourhood(self, entity_id: str, options: Options) -> Json:
-        return _plain(self._entities.neighbourhood(entity_id, **_read(options)))
+        return _plain(self._entities.neighbourhood(entity_id, **read_options(options)))
 
     def paths(self, source: str, target: str, options: Options) -> Json:
-        return _plain(self._entities.paths(source, target, **_read(options)))
+        return _plain(self._entities.paths(source, target, **read_options(options)))
 
     def contradictions(self, entity_id: str | None, options: Options) -> Json:
-        return _plain(self._entities.contradictions(entity_id, **_read(options)))
+        return _plain(self._entities.contradictions(entity_id, **read_options(options)))
 
     def history(self, entity_id: str, options: Options) -> Json:
-        return _plain(self._entities.history(entity_id, **_read(options)))
+        return _plain(self._entities.history(entity_id, **read_options(options)))
 
     def merge(self, entities: Sequence[str], options: Options) -> Json:
-        return _plain(self._entities.merge(entities, **_given(options)))
+        return _plain(self._entities.merge(entities, **given(options)))
 
     def unmerge(self, merge_id: int) -> Json:
         return {"merge_id": merge_id, "generation": self._entities.unmerge(merge_id)}
 
     def merges(self, options: Options) -> Json:
-        return {"merges": plain(self._entities.merges(**_read(options)))}
+        return {"merges": plain(self._entities.merges(**read_options(options)))}
 
     def proposals(self, options: Options) -> Json:
-        return {"proposals": plain(self._entities.proposals(**_read(options)))}
+        return {"proposals": plain(self._entities.proposals(**read_options(options)))}
 
 
 class RemoteGraph:
@@ -128,7 +128,7 @@ class RemoteGraph:
         return self._get(f"{_entity(entity_id)}/history", options)
 
     def merge(self, entities: Sequence[str], options: Options) -> Json:
-        return self._request("POST", f"{PATH}/merges", json={**_given(options), "entities": list(entities)})
+        return self._request("POST", f"{PATH}/merges", json={**given(options), "entities": list(entities)})
 
     def unmerge(self, merge_id: int) -> Json:
         return self._request("DELETE", f"{PATH}/merges/{merge_id}")
@@ -140,15 +140,7 @@ class RemoteGraph:
         return self._get("proposals", options)
 
     def _get(self, path: str, options: Options) -> Json:
-        import json
-
-        given = {name: json.dumps(value) if name in _AS_JSON else value for name, value in _given(options).items()}
-        if sum(len(str(value)) for value in given.values()) > MAX_CHARS:
-            raise InvalidValue(
-                "the filters are too long to be sent to the server that holds the store",
-                hint="name fewer documents, or stop the server and run the command again",
-            )
-        return self._request("GET", f"{PATH}/{path}", params=given)
+        return self._request("GET", f"{PATH}/{path}", params=url_parameters(options))
 
 
 def _entity(entity_id: str) -> str:
@@ -156,15 +148,29 @@ def _entity(entity_id: str) -> str:
     return f"entities/{quote(entity_id or ' ', safe='')}"
 
 
-def _read(options: Options) -> dict[str, Any]:
+def url_parameters(options: Options) -> dict[str, Any]:
+    """The options as query parameters of a URL. Raises `InvalidValue` where they would not fit into one."""
+    import json
+
+    sent = {name: json.dumps(value) if name in _AS_JSON else value for name, value in given(options).items()}
+    if sum(len(str(value)) for value in sent.values()) > MAX_CHARS:
+        raise InvalidValue(
+            "the filters are too long to be sent to the server that holds the store",
+            hint="name fewer documents, or stop the server and run the command again",
+        )
+    return sent
+
+
+def read_options(options: Options) -> dict[str, Any]:
     """The options of a read, `as_of` by the rules of the query API."""
-    given = _given(options)
-    if "as_of" in given:
-        given["as_of"] = parse({"query": "-", "as_of": given["as_of"]}).as_of
-    return given
+    found = given(options)
+    if "as_of" in found:
+        found["as_of"] = parse({"query": "-", "as_of": found["as_of"]}).as_of
+    return found
 
 
-def _given(options: Options) -> dict[str, Any]:
+def given(options: Options) -> dict[str, Any]:
+    """Without what is left to its default."""
     return {name: value for name, value in options.items() if value is not None}
 
 

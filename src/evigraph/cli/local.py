@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evigraph.cli.backend import Json
+from evigraph.cli.communities import LocalCommunities
 from evigraph.cli.graph import LocalGraph
 from evigraph.cli.values import generation_or_time
 from evigraph.engine import Evigraph
@@ -101,6 +102,10 @@ class LocalEngine:
     @property
     def graph(self) -> LocalGraph:
         return LocalGraph(self.engine)
+
+    @property
+    def communities(self) -> LocalCommunities:
+        return LocalCommunities(self.engine)
 
     def close(self) -> None:
         self.engine.close()

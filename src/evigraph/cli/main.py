@@ -12,6 +12,7 @@ import typer
 from evigraph.cli import render
 from evigraph.cli.commands import (
     ask,
+    communities,
     demo,
     documents,
     evaluate,
@@ -38,7 +39,21 @@ app = typer.Typer(
     "Exit codes: 0 done or answered, 1 error, 2 wrong usage, 3 `ask` or `plan` abstained.",
 )
 app.callback()(remember)
-for group in (index, ask, plan, documents, graph, imports, export, schema, maintenance, serve, demo, evaluate):
+for group in (
+    index,
+    ask,
+    plan,
+    documents,
+    graph,
+    communities,
+    imports,
+    export,
+    schema,
+    maintenance,
+    serve,
+    demo,
+    evaluate,
+):
     group.install(app)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def bar(what: str, *, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield what `index` reports to, or None where nobody watches."""
+    """Yield what a long run reports to, or None where nobody watches. The rate is that of passages, if any are made."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -39,7 +39,7 @@ def bar(what: str, *, quiet: bool) -> Iterator[Callable[[Progress], None] | None
                 task,
                 completed=step.documents_done,
                 total=step.documents_total,
-                rate=f"{rate:.0f} passages/s",
+                rate=f"{rate:.0f} passages/s" if step.passages else "",
                 source=clean(step.source)[-60:],
             )
 

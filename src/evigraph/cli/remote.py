@@ -14,6 +14,7 @@ import httpx2
 
 from evigraph import errors
 from evigraph.cli.backend import Json
+from evigraph.cli.communities import RemoteCommunities
 from evigraph.cli.exchange import answered, no_answer, receive_graph, send_graph
 from evigraph.cli.graph import RemoteGraph
 from evigraph.ingest.discover import SIDECAR_SUFFIX, FoundFile, discover
@@ -153,6 +154,10 @@ class RemoteEngine:
     @property
     def graph(self) -> RemoteGraph:
         return RemoteGraph(self._json)
+
+    @property
+    def communities(self) -> RemoteCommunities:
+        return RemoteCommunities(self._json)
 
     def close(self) -> None:
         self._client.close()

@@ -120,7 +120,7 @@ def passages(chunks: Sequence[Mapping[str, Any]]) -> None:
             (
                 c["id"],
                 _where(c),
-                f"{c['start']}-{c['end']}",
+                "" if c["start"] is None else f"{c['start']}-{c['end']}",
                 round(c["score"], 4),
                 shorten(c["text"], QUOTE_WIDTH),
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evigraph.evaluate.datasets import Dataset, Question, load_dataset
 from evigraph.evaluate.report import AnswerCase, EvalReport, RankingCase, format_report
+from evigraph.evaluate.routing import RoutingReport, evaluate_routing, format_routing, load_routing
 from evigraph.evaluate.run import Engine, evaluate, valid_modes
 
 __all__ = [
@@ -13,8 +14,12 @@ __all__ = [
     "EvalReport",
     "Question",
     "RankingCase",
+    "RoutingReport",
     "evaluate",
+    "evaluate_routing",
     "format_report",
+    "format_routing",
     "load_dataset",
+    "load_routing",
     "valid_modes",
 ]

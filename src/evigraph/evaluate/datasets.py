@@ -25,6 +25,9 @@ from evigraph.errors import CorruptDocument, InvalidValue, MissingFile
 ABSENT = "absent"
 """Type of a question whose answer is not in the corpus: the right answer is to abstain."""
 
+CORPUS_WIDE = "corpus_wide"
+"""Type of a question about the corpus as a whole: its answer should draw on many documents and groups."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:

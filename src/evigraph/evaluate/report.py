@@ -41,7 +41,9 @@ class RankingCase:
 class AnswerCase:
     """One question answered. `cites_gold`: at least one citation points into a gold document;
     `answer_recall`: share of the expected strings in the answer. Both are None where the question has no
-    gold or no expected answer."""
+    gold or no expected answer. Of a corpus-wide question, `gold_recall` is the share of its gold documents that are
+    cited, `gold_precision` the share of the cited ones that are gold (None where nothing is cited), `groups` the share
+    of values of each metadata key that cited documents have."""
 
     mode: str
     question_id: str
@@ -57,6 +59,9 @@ class AnswerCase:
     seconds: float
     options: Mapping[str, Any]
     error: str = ""
+    gold_recall: float | None = None
+    gold_precision: float | None = None
+    groups: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +90,10 @@ class AnswerSummary:
     answer_recall: float | None
     longest_quote: int
     failed: int
+    corpus_wide: int = 0
+    gold_recall: float | None = None
+    gold_precision: float | None = None
+    groups: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +140,8 @@ class EvalReport:
         sound = [case for case in self.answers if not case.error]
         absent = [case for case in sound if case.cites_gold is None and case.type == ABSENT]
         answerable = [case for case in sound if case.cites_gold is not None]
+        wide = [case for case in sound if case.gold_recall is not None]
+        keys = sorted({key for case in wide for key in case.groups})
         return AnswerSummary(
             mode=self.answers[0].mode,
             absent=len(absent),
@@ -141,6 +152,10 @@ class EvalReport:
             answer_recall=_share([c.answer_recall for c in answerable if c.answer_recall is not None]),
             longest_quote=max((case.longest_quote for case in sound), default=0),
             failed=len(self.answers) - len(sound),
+            corpus_wide=len(wide),
+            gold_recall=_share([case.gold_recall for case in wide if case.gold_recall is not None]),
+            gold_precision=_share([case.gold_precision for case in wide if case.gold_precision is not None]),
+            groups={key: sum(case.groups.get(key, 0.0) for case in wide) / len(wide) for key in keys},
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -222,6 +237,12 @@ def _answer_lines(summary: AnswerSummary) -> Iterator[str]:
             ("abstained despite evidence", _plain(summary.abstained_when_answerable)),
             ("expected answer in the text", _plain(summary.answer_recall)),
             ("longest quote", f"{summary.longest_quote} characters"),
+        ]
+    if summary.corpus_wide:
+        facts += [
+            ("corpus-wide: gold cited", f"{_plain(summary.gold_recall)} of each of {summary.corpus_wide}"),
+            ("corpus-wide: cited is gold", _plain(summary.gold_precision)),
+            *((f"corpus-wide: {key} represented", _plain(share)) for key, share in summary.groups.items()),
         ]
     if summary.failed:
         facts.append(("failed", str(summary.failed)))

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Literal, Protocol
 
+from evigraph.communities import Coverage
 from evigraph.errors import EvigraphError, InvalidValue, UnknownMode
-from evigraph.evaluate.datasets import ABSENT, Dataset, Question
-from evigraph.evaluate.metrics import answer_recall, distinct, score
+from evigraph.evaluate.datasets import ABSENT, CORPUS_WIDE, Dataset, Question
+from evigraph.evaluate.metrics import answer_recall, distinct, recall_at, score
 from evigraph.evaluate.report import AnswerCase, EvalReport, RankingCase
 from evigraph.reports import IndexReport
 from evigraph.types import Answer, Chunk, Citation, Evidence, Mode
@@ -195,6 +196,7 @@ class _Runner:
             seconds=time.perf_counter() - started,
             options=self.ask_options(mode),
             error=error,
+            **(_breadth(cited, question, answer) if question.type == CORPUS_WIDE and question.gold else {}),
         )
 
     def _gold_id(self, item: Chunk | Citation) -> str:
@@ -206,6 +208,22 @@ class _Runner:
             fits = [i for i in self.dataset.corpus_ids if item.source == i or item.source.endswith(f"/{i}")]
             self._ids[item.source] = max(fits, key=len, default=item.source)
         return self._ids[item.source]
+
+
+def _breadth(cited: Sequence[str], question: Question, answer: Answer | None) -> dict[str, Any]:
+    """How much of what a corpus-wide question is about its answer draws on."""
+    return {
+        "gold_recall": recall_at(cited, question.gold, len(cited)),
+        "gold_precision": sum(1 for name in cited if name in question.gold) / len(cited) if cited else None,
+        "groups": _represented(answer.evidence.coverage) if answer and not answer.abstained else {},
+    }
+
+
+def _represented(coverage: Coverage | None) -> dict[str, float]:
+    """By metadata key, the share of its values that cited documents have."""
+    groups = coverage.groups if coverage is not None else {}
+    totals = {key: len(found.represented) + len(found.missing) for key, found in groups.items()}
+    return {key: len(groups[key].represented) / total for key, total in sorted(totals.items()) if total}
 
 
 def _index(engine: Engine, dataset: Dataset) -> tuple[dict[str, Any], list[str]]:

@@ -23,13 +23,13 @@ from evigraph.ingest.discover import discover
 from evigraph.ingest.embed import FactEmbedder
 from evigraph.ingest.extraction import RunExtractor, distinct
 from evigraph.ingest.extractors import Extractor
-from evigraph.ingest.jobs import recorded
 from evigraph.ingest.read import read
 from evigraph.ingest.sources import SourceDocument
 from evigraph.ingest.sync import Mirror, is_gone, mirrors
 from evigraph.models.ports import Embedder
 from evigraph.reports import FileError, IndexedDocument, IndexReport, Progress
 from evigraph.store import Store
+from evigraph.store.jobs import recorded
 from evigraph.store.keys import revision_key
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages
 from evigraph.text.analysis import analyse, analyser_name

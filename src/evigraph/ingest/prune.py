@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 
-from evigraph.ingest.jobs import recorded
 from evigraph.reports import PruneReport
 from evigraph.store import Store
-from evigraph.store.retention import remove_names, remove_revisions, superseded
+from evigraph.store.jobs import recorded
+from evigraph.store.retention import remove_communities, remove_names, remove_revisions, superseded
 
 
 def prune(store: Store, workspace: str) -> PruneReport:
     """Remove superseded, deleted and abandoned revisions of a workspace, and wait until their text is gone.
 
     First the horizon is published (from then on `as_of` before it is refused), then running queries that read an older
-    generation are waited for, then rows are removed, and last the names that only they held from the recorded merges.
+    generation are waited for, then rows are removed, and last what only they held from the recorded merges and from
+    communities, with trees that are not in force any more.
     """
     started = time.monotonic()
     with store.maintenance(), recorded(store, workspace, "prune", {}) as record:
@@ -25,6 +26,7 @@ def prune(store: Store, workspace: str) -> PruneReport:
         store.wait_for_pins(workspace, horizon)
         remove_revisions(store, workspace, doomed)
         remove_names(store, workspace, horizon)
+        remove_communities(store, workspace, horizon)
     return PruneReport(
         documents=len({document_id for document_id, _ in doomed}),
         revisions=len(doomed),

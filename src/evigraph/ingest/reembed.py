@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from evigraph.errors import NotSupported
-from evigraph.ingest.jobs import recorded
 from evigraph.models.ports import Embedder
 from evigraph.reports import Progress
 from evigraph.store import Store, vectors
+from evigraph.store.jobs import recorded
 
 BATCH = 256
 

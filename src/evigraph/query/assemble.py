@@ -26,12 +26,12 @@ def assemble(run: Run) -> None:
     """Leave chunks, entities and relationships in the run, cut to the request's limits, counts before and after."""
     with run.ledger.stage("assemble") as record:
         found, request = run.retrieved, run.request
-        record.items_in = len(found.passages)
-        run.chunks = _chunks(run, found.passages[: request.max_chunks])
+        record.items_in = len(found.passages) + len(found.summaries)
+        run.chunks = _chunks(run, found.passages[: request.max_chunks]) + list(found.summaries[: request.max_chunks])
         run.entities = _entities(run, found.entities[: request.max_entities])
         run.relationships = list(found.relationships[: request.max_relationships])
         record.items_out = len(run.chunks)
-        run.ledger.count("chunks_found", len(found.passages))
+        run.ledger.count("chunks_found", len(found.passages) + len(found.summaries))
         run.ledger.count("entities_found", len(found.entities))
         total = found.relationships_found
         run.ledger.count("unverified_relationships", sum(not item.verified for item in run.relationships))

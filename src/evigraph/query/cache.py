@@ -1,4 +1,5 @@
-"""Answers to `context_only` questions, kept per generation: they depend on nothing but the store and the request."""
+"""Answers to `context_only` and corpus-wide questions, kept per generation: they depend on nothing but the store, the
+models and the request."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from evigraph.types import Answer, QueryRequest
 KEPT = 256
 """Answers kept, the most recently used ones."""
 
-Key = tuple[str, int, str, str]
+Key = tuple[str, int, str, str, str]
 
 
 class ContextCache:
@@ -22,8 +23,9 @@ class ContextCache:
         self._lock = threading.Lock()
 
     @staticmethod
-    def key(workspace: str, generation: int, model: str, request: QueryRequest) -> Key:
-        return workspace, generation, model, repr(request)
+    def key(workspace: str, generation: int, model: str, chat: str, request: QueryRequest) -> Key:
+        """`model` names the embedder, `chat` the chat model, "" for none."""
+        return workspace, generation, model, chat, repr(request)
 
     def get(self, key: Key) -> Answer | None:
         """The kept answer, marked `cached` in its stats."""

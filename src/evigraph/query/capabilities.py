@@ -20,6 +20,8 @@ _MODES: dict[Mode, str] = {
     Mode.PLAN: "assertions that the steps of a typed plan rest on; the plan is given, or proposed by the chat model",
     Mode.ENTITY_CONNECTIONS: "BM25 and dense passages, the entities in them, all relationships of those",
     Mode.TRAVERSE: "paths from seeds along allowed predicates, and the passages that make their hops",
+    Mode.THEMATIC_OVERVIEW: "summaries of communities, their entities and relationships; answered by map and reduce",
+    Mode.AUTO: "that of the mode which the question's class asks for: naive, local, hybrid or thematic_overview",
     Mode.KEYWORD_LOOKUP: "BM25 and dense passages, the entities in them, relationships among those",
 }
 
@@ -42,6 +44,7 @@ def capabilities(
                 "needs": "EVIGRAPH_CHAT_URL and EVIGRAPH_CHAT_MODEL" if mode is Mode.BYPASS and chat is None else None,
             }
             for mode in Mode
+            if mode in _MODES
         },
         "methods": {method.value: {"available": True} for method in Method},
         "enhancers": {

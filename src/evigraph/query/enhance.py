@@ -22,6 +22,8 @@ def _report_ignored(run: Run) -> None:
         run.ledger.degrade(f"seeds: only `traverse` starts from them; ignored under `{mode}`")
     if request.fusion == "rrf" and request.mode is not Mode.MIX:
         run.ledger.degrade(f"weights: only `mix` fuses by them; ignored under `{mode}`")
+    if request.community_level is not None and request.mode not in (Mode.THEMATIC_OVERVIEW, Mode.AUTO):
+        run.ledger.degrade(f"community_level: mode `{mode}` reads no communities; ignored")
 
 
 def enhance(run: Run) -> None:

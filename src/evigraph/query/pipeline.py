@@ -1,4 +1,4 @@
-"""How a question becomes an answer: understand → retrieve → assemble → enhance → budget → answer.
+"""How a question becomes an answer: understand → route → retrieve → assemble → enhance → budget → answer.
 
 Each step takes the run of one question and leaves its result there; `QueryEngine` pins one generation for all of them.
 """
@@ -17,12 +17,16 @@ from evigraph.query.answer.answer import answer, require_model
 from evigraph.query.assemble import assemble, fit_budget
 from evigraph.query.cache import ContextCache
 from evigraph.query.capabilities import capabilities
+from evigraph.query.coverage import cover
 from evigraph.query.enhance import enhance
 from evigraph.query.ledger import Ledger
+from evigraph.query.overview.mapped import with_map
 from evigraph.query.predicates import spelled
 from evigraph.query.retrieve import RETRIEVERS
+from evigraph.query.route.step import reconsider, route
 from evigraph.query.run import Run
 from evigraph.query.understand import understand
+from evigraph.routing import Route
 from evigraph.store import Store
 from evigraph.types import Answer, Evidence, Mode, QueryRequest
 
@@ -36,8 +40,25 @@ def retrieve(run: Run) -> None:
         record.items_out = len(run.retrieved.passages)
 
 
-RETRIEVAL: tuple[Callable[[Run], None], ...] = (understand, retrieve, assemble, enhance, fit_budget)
-STEPS: tuple[Callable[[Run], None], ...] = (require_model, *RETRIEVAL, answer)
+_GATHER: tuple[Callable[[Run], None], ...] = (retrieve, assemble, enhance, fit_budget)
+
+
+def fall_back(run: Run) -> None:
+    """Under `auto`, gather evidence anew where the chosen mode found too little."""
+    if reconsider(run):
+        for step in _GATHER:
+            step(run)
+
+
+def fall_back_from_answer(run: Run) -> None:
+    """The same where no answer could be made of it."""
+    if reconsider(run):
+        for step in (*_GATHER, answer):
+            step(run)
+
+
+RETRIEVAL: tuple[Callable[[Run], None], ...] = (understand, route, *_GATHER, fall_back)
+STEPS: tuple[Callable[[Run], None], ...] = (require_model, *RETRIEVAL, answer, fall_back_from_answer, cover)
 
 
 class QueryEngine:
@@ -62,22 +83,30 @@ class QueryEngine:
 
     def ask(self, request: QueryRequest) -> Answer:
         with self.open(request) as run:
-            key = self.cache.key(self.workspace, run.snapshot.generation, run.snapshot.model, request)
-            kept = self.cache.get(key) if request.context_only else None
+            chat = "" if self.chat is None else self.chat.name
+            key = self.cache.key(self.workspace, run.snapshot.generation, run.snapshot.model, chat, request)
+            kept = self.cache.get(key) if _kept(request) or request.mode is Mode.AUTO else None
             if kept is not None:
                 return kept
             for step in STEPS:
                 step(run)
             answered = _answer(run)
-            if request.context_only:
+            if _kept(run.request) and run.repeatable:
                 self.cache.put(key, answered)
             return answered
 
     def retrieve(self, request: QueryRequest) -> Evidence:
         with self.open(request) as run:
-            for step in RETRIEVAL:
+            for step in (*RETRIEVAL, cover):
                 step(run)
             return _evidence(run)
+
+    def route(self, request: QueryRequest) -> Route | None:
+        """What `auto` makes of the question, before anything is retrieved for it. None under other modes."""
+        with self.open(request) as run:
+            for step in (understand, route):
+                step(run)
+            return run.route
 
     def capabilities(self, *, extractor: Callable[[], str]) -> dict[str, Any]:
         """What runs here, by name."""
@@ -117,6 +146,11 @@ class QueryEngine:
         return embedder
 
 
+def _kept(request: QueryRequest) -> bool:
+    """Whether the answer is worth keeping, and depends on nothing but the store, the models and the request."""
+    return request.context_only or request.mode is Mode.THEMATIC_OVERVIEW
+
+
 def _evidence(run: Run) -> Evidence:
     return Evidence(
         question=run.request.query,
@@ -128,6 +162,9 @@ def _evidence(run: Run) -> Evidence:
         paths=run.retrieved.paths,
         connections=run.retrieved.connections,
         plan=run.retrieved.plan,
+        communities=() if run.overview is None else tuple(with_map(run.overview)),
+        coverage=run.coverage,
+        route=run.route,
         degraded=tuple(run.ledger.degraded),
         retrieval=run.retrieved.retrieval,
         stats=run.ledger.stats(),
@@ -147,7 +184,7 @@ def _answer(run: Run) -> Answer:
         text=None if run.abstain_reason else run.text,
         citations=() if run.abstain_reason else tuple(run.citations),
         evidence=evidence,
-        request=run.request,
+        request=run.requested,
         abstained=run.abstain_reason is not None,
         abstain_reason=run.abstain_reason,
         unsupported=tuple(run.unsupported),

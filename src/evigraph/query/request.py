@@ -22,6 +22,7 @@ LIMITS: Mapping[str, tuple[int, int]] = {
     "graph_depth": (0, 5),
     "per_node_limit": (1, 1_000),
     "limit": (1, 1_000),
+    "community_level": (0, 20),
     "rerank_top_k": (1, 200),
 }
 """Inclusive bounds of the integer fields."""

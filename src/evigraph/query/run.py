@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evigraph.communities import Coverage
 from evigraph.config import Settings
 from evigraph.models.meter import Metered
 from evigraph.models.ports import Embedder
 from evigraph.query.ledger import Ledger
+from evigraph.routing import Route
 from evigraph.store import Snapshot
 from evigraph.store.keys import PassageKey
 from evigraph.store.rows import Hit, ScopeCounts
 from evigraph.types import Chunk, Citation, Connections, Entity, Path, PlanOutcome, QueryRequest, Relationship
+
+if TYPE_CHECKING:
+    from evigraph.query.overview.state import Overview
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +80,8 @@ class Retrieved:
     paths: tuple[Path, ...] = ()
     connections: Connections | None = None
     plan: PlanOutcome | None = None
+    summaries: tuple[Chunk, ...] = ()
+    """Summaries of communities, where these are the evidence instead of passages."""
     retrieval: str = ""
     relationships_found: int | None = None
     """How many there are, where only those that can be shown were fetched."""
@@ -87,12 +94,16 @@ class Run:
     """One question on its way. Steps read what earlier steps left and leave their own."""
 
     request: QueryRequest
+    """What is done: under `auto`, with the mode that was chosen."""
     snapshot: Snapshot
     counts: ScopeCounts
     embedder: Callable[[], Embedder]
     chat: Metered | None
     settings: Settings
     ledger: Ledger
+    requested: QueryRequest = field(init=False)
+    """What was asked for."""
+    route: Route | None = None
     question: Question | None = None
     predicates: tuple[str, ...] | None = None
     """The request's predicates as the scope's assertions spell them; None: any."""
@@ -101,6 +112,14 @@ class Run:
     chunks: list[Chunk] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     relationships: list[Relationship] = field(default_factory=list)
+    overview: Overview | None = None
+    corpus_wide: bool = False
+    """Whether the question asks about the scope as a whole, so that its answer states what it covers."""
+    coverage: Coverage | None = None
+    numbered: list[Chunk] | None = None
+    """The passages that a model saw by number, where these are not the evidence's chunks."""
+    repeatable: bool = True
+    """Whether the same question would be answered the same way; not after a failed call to a model."""
     context: str = ""
     prompt: str = ""
     text: str | None = None
@@ -109,6 +128,14 @@ class Run:
     removed_citations: list[int] = field(default_factory=list)
     answered_by: str = "none"
     abstain_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        self.requested = self.request
+
+    @property
+    def citable(self) -> list[Chunk]:
+        """Passages by the numbers under which an answer cites them, from 1."""
+        return self.chunks if self.numbered is None else self.numbered
 
     @property
     def asked(self) -> Question:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from evigraph.communities import Community
+from evigraph.server.communities_shapes import CoverageShape, RouteShape
+from evigraph.server.shape import Shape
 from evigraph.views import AliasProposal, Merge
-
-
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class ProblemBody(BaseModel):
@@ -48,7 +47,8 @@ class SourceShape(Shape):
 
 
 class ChunkShape(Shape):
-    """A passage. A signal that did not rank it is null; `score` is the order."""
+    """A passage. A signal that did not rank it is null; `score` is the order. One of a `level` above 0 is a summary: it
+    has no span, and `supports` lists the passages it rests on."""
 
     id: str
     text: str
@@ -58,8 +58,10 @@ class ChunkShape(Shape):
     title: str
     context: str
     page: int | None
-    start: int
-    end: int
+    start: int | None
+    end: int | None
+    level: int
+    supports: list[str]
     vectorScore: float | None
     vectorRank: int | None
     bm25Score: float | None
@@ -160,7 +162,7 @@ class QueryAnswer(BaseModel):
     mode: str
     method: str
     requested: dict[str, str]
-    route: dict[str, Any] | None
+    route: RouteShape | None = Field(description="Why `auto` chose its mode; null elsewhere.")
     citations: list[CitationShape]
     sources: list[SourceShape]
     chunks: list[ChunkShape]
@@ -169,7 +171,8 @@ class QueryAnswer(BaseModel):
     evidence: dict[str, Any] | None
     paths: list[PathShape]
     plan: PlanShape | None
-    communities: list[dict[str, Any]]
+    communities: list[Community] = Field(description="Those that a corpus-wide answer draws on.")
+    coverage: CoverageShape | None
     degraded: bool = Field(description="True exactly when `method_details.degraded` is not empty.")
     method_details: dict[str, Any]
     stats: dict[str, Any]

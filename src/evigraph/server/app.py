@@ -11,7 +11,7 @@ import evigraph
 from evigraph.config import Settings
 from evigraph.engine import Evigraph
 from evigraph.server import openapi, problems, routing
-from evigraph.server.routes import documents, exchange, graph, operations, page, plan, query
+from evigraph.server.routes import communities, documents, exchange, graph, operations, page, plan, query
 from evigraph.server.work import Work
 
 
@@ -37,7 +37,9 @@ def create_app(source: Evigraph | Settings) -> FastAPI:
         openapi_url=None,  # `page` serves it, and a page that loads nothing from elsewhere
     )
     app.state.work = work
-    app.state.routers = [routes.router for routes in (query, plan, documents, exchange, graph, operations, page)]
+    app.state.routers = [
+        routes.router for routes in (query, plan, documents, exchange, graph, communities, operations, page)
+    ]
     for router in app.state.routers:
         app.include_router(router)
     problems.install(app)

@@ -98,6 +98,11 @@ class QueryBody(Body):
     )
     limit: int = _bounded("limit", 50, "Paths `traverse` returns at most.")
     plan: PlanSteps | None = Field(None, description="What `plan` executes; null: the chat model proposes one.")
+    community_level: int | None = _bounded(
+        "community_level",
+        None,
+        "Level of the communities of `thematic_overview`: 0 is the broadest, larger is finer; null: it is chosen.",
+    )
     min_score: float = Field(0.1, ge=-1, le=1, description="Least cosine of a passage found by its vector.")
     include_sources: bool = Field(True, description="Fill `sources`.")
     fusion: Literal["gate", "rrf"] | None = Field(

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from numpy.typing import NDArray
+
 from evigraph.reports import Job
 from evigraph.store.connect import Connection, translated
 from evigraph.store.rows import utc
@@ -26,6 +28,16 @@ class Database:
         """Run one SELECT with bound parameters."""
         with translated(), self.connection.serial:
             return list(self.connection.client.query(sql, parameters=dict(parameters)).result_rows)
+
+    def columns(self, sql: str, parameters: Mapping[str, Any]) -> list[NDArray[Any]]:
+        """Run one SELECT, column by column; numbers come as arrays of numbers, text as arrays of objects. Many rows
+        cost a tenth of what `rows` does. Empty where no row was found, whatever the columns."""
+        with translated(), self.connection.serial:
+            found = self.connection.client.query_np(sql, parameters=dict(parameters))
+        if not len(found):
+            return []
+        names = found.dtype.names
+        return list(found.T) if names is None else [found[name] for name in names]
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows as one block: all of them become readable, or none."""

@@ -32,6 +32,8 @@ TABLES = (
     "fact_vectors",
     "extraction_cache",
     "jobs",
+    "community_members",
+    "community_summaries",
 )
 
 REVISION_TABLES = (
@@ -200,6 +202,25 @@ def _m0007_publication_granules(client: Any, alone: bool = False) -> None:
     _rebuild(client, "stagings", _STAGINGS, alone=alone)
 
 
+def _m0008_communities(client: Any, alone: bool = False) -> None:
+    # Names of trees and editions are random, each of one workspace, and looked up by alone. `path` holds the entity's
+    # community at each level. What a community is follows from the paths of its members.
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS community_members (
+            workspace LowCardinality(String), tree String, entity_id String, path Array(UInt32),
+            staged_at DateTime64(6, 'UTC')
+        ) ENGINE = MergeTree ORDER BY (tree, entity_id)
+        SETTINGS {_SETTINGS}""")
+    # `supports` are sentences: `(revision_key, passage_index, start, end)`. Only a chat model's summary has a text.
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS community_summaries (
+            workspace LowCardinality(String), tree String, edition String, number UInt32, input_hash String,
+            model LowCardinality(String), text String, supports Array(Tuple(UInt128, UInt32, UInt64, UInt64)),
+            staged_at DateTime64(6, 'UTC')
+        ) ENGINE = MergeTree ORDER BY (edition, number)
+        SETTINGS index_granularity = 256, {_SETTINGS}""")
+
+
 def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
     table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
@@ -222,6 +243,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0005_extraction_cache,
     _m0006_assertion_granules,
     _m0007_publication_granules,
+    _m0008_communities,
 )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+from numpy.typing import NDArray
+
 from evigraph.store import visibility
 from evigraph.store.identity import Identities, identities
 from evigraph.store.rows import ScopeCounts
@@ -13,6 +15,7 @@ from evigraph.store.state import WorkspaceState
 from evigraph.store.visibility import Scope
 
 Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
+Columns = Callable[[str, Mapping[str, Any]], list[NDArray[Any]]]
 
 BY_KEY = "(revision_key, passage_index) IN {keys:Array(Tuple(UInt128, UInt32))}"
 """Condition of statements that fetch given passages."""
@@ -22,8 +25,9 @@ class Reading:
     """Runs statements with the scope's parameters bound. `model` names the embedding model whose vectors are in force
     ("" before any)."""
 
-    def __init__(self, rows: Rows, scope: Scope, state: WorkspaceState) -> None:
+    def __init__(self, rows: Rows, columns: Columns, scope: Scope, state: WorkspaceState) -> None:
         self._run = rows
+        self._run_columns = columns
         self._asked = scope
         self.state = state
         self.model = state.model

@@ -1,4 +1,4 @@
-"""Physical removal of revisions."""
+"""Physical removal of revisions, and of what else holds their text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from evigraph.store.keys import revision_key
 from evigraph.store.merging import forget_names, merges_to_rewrite
 from evigraph.store.migrations import REVISION_TABLES
 from evigraph.store.store import Store
+from evigraph.store.trees import doomed_rows
 
 REMOVED_AT_ONCE = 1_000
 VANISH_SECONDS = 120
@@ -21,7 +22,6 @@ ABANDONED_AFTER = timedelta(hours=24)
 
 def superseded(store: Store, workspace: str, horizon: int) -> list[tuple[str, int]]:
     """`(document_id, revision)` of all that nobody can see at `horizon`: replaced, deleted, or never published."""
-    embedded = store.connection.folder is not None
     sql = """
         SELECT document_id, revision FROM stagings
         WHERE workspace = {workspace:String}
@@ -35,10 +35,15 @@ def superseded(store: Store, workspace: str, horizon: int) -> list[tuple[str, in
                 SELECT document_id, max(revision) FROM publications
                 WHERE workspace = {workspace:String} AND generation <= {horizon:UInt64} GROUP BY document_id))
         GROUP BY document_id, revision ORDER BY document_id, revision"""
-    now = datetime.now(UTC)
-    before = now if embedded else now - ABANDONED_AFTER
-    rows = store.rows(sql, {"workspace": workspace, "horizon": horizon, "before": before})
+    bound = {"workspace": workspace, "horizon": horizon, "before": abandoned_before(store)}
+    rows = store.rows(sql, bound)
     return [(document_id, revision) for document_id, revision in rows]
+
+
+def abandoned_before(store: Store) -> datetime:
+    """What was staged earlier and is not published never will be."""
+    now = datetime.now(UTC)
+    return now if store.connection.folder is not None else now - ABANDONED_AFTER
 
 
 def remove_revisions(store: Store, workspace: str, doomed: Sequence[tuple[str, int]]) -> None:
@@ -63,6 +68,25 @@ def remove_names(store: Store, workspace: str, horizon: int) -> None:
         return
     with _vanishing(store, ("changes",)):
         forget_names(store, workspace, horizon)
+
+
+def remove_communities(store: Store, workspace: str, horizon: int) -> None:
+    """Remove trees and editions that nobody can ask for at the horizon, entities that no row mentions any more, and
+    texts that rest on a removed revision; wait until no part file holds them.
+
+    Does what is left to do, whatever removed the revisions: a prune that was cut short is completed by the next.
+    """
+    conditions, bound = doomed_rows(store, workspace, horizon, abandoned_before(store))
+    left = {
+        table: where
+        for table, where in conditions.items()
+        if store.rows(f"SELECT count() FROM {table} WHERE {where}", bound)[0][0]
+    }
+    if not left and not _interrupted(store, tuple(conditions)):
+        return
+    with _vanishing(store, tuple(conditions)):
+        for table, where in left.items():
+            store.command(f"ALTER TABLE {table} DELETE WHERE {where} SETTINGS mutations_sync = 2", bound)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ only from discovering statements of the same snapshot.
 from __future__ import annotations
 
 from evigraph.store.assertions import AssertionReading
+from evigraph.store.communities import CommunityReading
 from evigraph.store.entities import EntityReading
 from evigraph.store.explore import ExploreReading
 from evigraph.store.exporting import ExportReading
@@ -22,6 +23,7 @@ from evigraph.types import DocumentInfo
 
 class Snapshot(
     ExportReading,
+    CommunityReading,
     PassageReading,
     EntityReading,
     NameReading,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from evigraph.domain import DomainSchema, EntityType, PredicateType
 from evigraph.store.rows import utc
@@ -14,16 +14,42 @@ from evigraph.views import Merge
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TreeRecord:
+    """A published tree of communities, and the edition of its summaries.
+
+    `built_at` is the generation that was clustered, `summarised_at` the one that the summaries were made of; the counts
+    are of documents and assertions visible then. `levels` holds figures of each level, the broadest first. `generation`
+    is the one it was published as (0 before).
+    """
+
+    tree: str
+    edition: str
+    built_at: int
+    built_documents: int
+    built_assertions: int
+    summarised_at: int
+    summarised_documents: int
+    summarised_assertions: int
+    summarised_by: Literal["extractive", "model"]
+    entities: int
+    levels: tuple[Mapping[str, Any], ...]
+    generation: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WorkspaceState:
-    """The embedding model in force, the merges that stand, and the domain schema (None where none was given)."""
+    """The embedding model in force, the merges that stand, the domain schema and the tree of communities (None where
+    there is none). `undone` holds `(generation, merge_id)` of every merge that was taken back."""
 
     model: str = ""
     dimension: int = 0
     merges: tuple[Merge, ...] = ()
     schema: DomainSchema | None = None
+    tree: TreeRecord | None = None
+    undone: tuple[tuple[int, int], ...] = ()
 
 
-STATE_KINDS = ("embedder", "merge", "unmerge", "schema")
+STATE_KINDS = ("embedder", "merge", "unmerge", "schema", "communities")
 """Kinds of change that a state is folded from."""
 
 
@@ -45,6 +71,11 @@ def fold(rows: Iterable[tuple[str, int, datetime, str]]) -> WorkspaceState:
             )
         elif kind == "unmerge":
             merges.pop(detail["merge_id"], None)
+            state = replace(state, undone=(*state.undone, (generation, detail["merge_id"])))
+        elif kind == "communities":
+            state = replace(
+                state, tree=TreeRecord(**detail | {"levels": tuple(detail["levels"])}, generation=generation)
+            )
         else:
             state = replace(state, schema=schema_from(detail))
     return replace(state, merges=tuple(merges.values()))

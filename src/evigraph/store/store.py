@@ -116,7 +116,7 @@ class Store(Database):
                 document_filter=document_filter,
                 metadata_filter=metadata_filter,
             )
-            yield Snapshot(self.rows, scope, self.state_at(workspace, generation))
+            yield Snapshot(self.rows, self.columns, scope, self.state_at(workspace, generation))
 
     def wait_for_pins(self, workspace: str, before: int) -> None:
         """Block until no running query of this process reads a generation older than `before`. Raises `ConflictError`

@@ -9,6 +9,7 @@ import typer
 from evigraph.cli.commands.ask_options import AskOptions
 from evigraph.cli.render import answer, emit
 from evigraph.cli.session import Session, command
+from evigraph.cli.themes import overview
 
 ABSTAINED = 3
 """Exit code for "there is no evidence", which is neither an answer nor an error."""
@@ -22,6 +23,10 @@ def ask(
     session: Session,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     options: AskOptions,
+    *,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="With auto: also show the signals that chose the mode.")
+    ] = False,
 ) -> None:
     """Answer a question from the evidence, with numbered citations that were checked.
 
@@ -33,5 +38,6 @@ def ask(
         emit(outcome)
     else:
         answer(outcome)
+        overview(outcome, explain=explain)
     if outcome["abstained"]:
         raise typer.Exit(ABSTAINED)

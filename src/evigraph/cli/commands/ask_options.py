@@ -9,7 +9,10 @@ import typer
 
 from evigraph.cli.values import generation_or_time, key_values
 
-MODES = "naive, local, global, hybrid, mix, bypass, keyword_lookup, entity_connections, traverse, plan"
+MODES = (
+    "naive, local, global, hybrid, mix, bypass, keyword_lookup, entity_connections, traverse, plan, "
+    "thematic_overview, auto"
+)
 """Written out, because importing them would cost `--help` a tenth of a second; a test compares."""
 
 _FILTER = "Which documents"
@@ -54,6 +57,9 @@ class AskOptions:
     direction: Annotated[str | None, _tuning("Way along assertions: out, in or both. Default: both.")] = None
     seed: Annotated[list[str] | None, _tuning("Entity id or name `traverse` starts from; may be repeated.")] = None
     limit: Annotated[int | None, _tuning("Paths of `traverse` at most. Default: 50.")] = None
+    community_level: Annotated[
+        int | None, _tuning("Level of the communities of thematic_overview: 0 is the broadest, larger is finer.")
+    ] = None
     min_score: Annotated[float | None, _tuning("Least cosine of a passage found by vector. Default: 0.1.")] = None
     fusion: Annotated[str | None, _tuning("gate or rrf. Default: gate.")] = None
     vector_weight: Annotated[float | None, _tuning("Weight of the vector arms.")] = None

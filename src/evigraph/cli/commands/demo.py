@@ -9,6 +9,7 @@ import typer
 from evigraph.cli.progress import bar
 from evigraph.cli.render import answer, emit, report, say
 from evigraph.cli.session import Session, command
+from evigraph.cli.themes import built, overview
 
 if TYPE_CHECKING:
     from evigraph.cli.backend import Backend
@@ -22,6 +23,8 @@ QUESTIONS = (
     ("no evidence", "Who built the hospital at Merrow Heights?"),
 )
 """What the sample shows: kind and question, each a labelled question of the sample."""
+OPTIONS: dict[str, dict[str, Any]] = {"corpus-wide": {"mode": "auto"}}
+"""How a kind is asked, if not by the defaults."""
 
 
 def install(app: typer.Typer) -> None:
@@ -32,9 +35,10 @@ def demo(
     session: Session,
     folder: Annotated[str, typer.Option(help="Where the demo keeps its store.")] = FOLDER,
 ) -> None:
-    """Index the sample corpus and ask it four questions, with their evidence.
+    """Index the sample corpus, build its communities and ask it four questions, with their evidence.
 
-    They are a lookup, a multi-hop, a corpus-wide question, and one without evidence. The sample is about an
+    They are a lookup, a multi-hop, a corpus-wide question, and one without evidence. The corpus-wide one is answered
+    from the communities, which the router chooses by itself, and tells its coverage. The sample is about an
     invented aid organisation. Ask it more with `evigraph --data FOLDER ask`.
     """
     from evigraph.cli.open import open_engine
@@ -56,14 +60,18 @@ def _run(backend: Backend, *, quiet: bool) -> dict[str, Any]:
         indexed = backend.index([corpus], root=corpus, metadata={}, progress=progress)
     if not quiet:
         report(indexed)
+    communities = backend.communities.build()
+    if not quiet:
+        built(communities)
     answers = []
     for kind, question in QUESTIONS:
-        found = backend.ask(question, {})
+        found = backend.ask(question, OPTIONS.get(kind, {}))
         answers.append({"kind": kind, "question": question, "answer": found})
         if not quiet:
             say(f"\n[{kind}] {question}\n")
             answer(found)
-    return {"index": indexed, "answers": answers}
+            overview(found)
+    return {"index": indexed, "communities": communities, "answers": answers}
 
 
 def _corpus() -> str:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from evigraph.cli.render import emit, say
 from evigraph.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from evigraph.engine import Evigraph
+    from evigraph.evaluate import Dataset
 
 
 def install(app: typer.Typer) -> None:
@@ -30,6 +35,14 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
     answers: Annotated[
         Literal["absent", "all", "none"], typer.Option(help="Which questions are also answered.")
     ] = "absent",
+    routing: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure mode `auto` alone: classify the questions of this JSONL file ({id, question, route}) over "
+            "FOLDER's corpus.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[str | None, typer.Option(help="Write every case to this JSONL file.", show_default=False)] = None,
 ) -> None:
     """Measure retrieval and abstention on labelled questions, with confidence intervals.
@@ -45,6 +58,9 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
     with tempfile.TemporaryDirectory(prefix="evigraph-eval-") as scratch:
         settings = load_settings(data=session.data or f"{scratch}/store")
         with Evigraph(settings=settings, workspace=session.workspace) as engine:
+            if routing is not None:
+                _routing(session, engine, dataset, routing, output)
+                return
             measured = measuring.evaluate(
                 engine,
                 dataset,
@@ -61,6 +77,21 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
         emit(measured.as_dict())
     else:
         say(measuring.format_report(measured))
+
+
+def _routing(session: Session, engine: Evigraph, dataset: Dataset, file: str, output: str | None) -> None:
+    """Index the corpus, route the questions, and print what came of it."""
+    from evigraph import evaluate as measuring
+
+    questions = measuring.load_routing(file)
+    engine.index(list(dataset.items))
+    measured = measuring.evaluate_routing(engine, questions, name=Path(file).name)
+    if output is not None:
+        measured.write_jsonl(output)
+    if session.as_json:
+        emit(measured.as_dict())
+    else:
+        say(measuring.format_routing(measured))
 
 
 def _show_progress(done: int, total: int) -> None:

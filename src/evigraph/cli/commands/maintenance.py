@@ -38,7 +38,7 @@ def reembed(session: Session) -> None:
 
 
 def jobs(session: Session) -> None:
-    """List index, prune and reembed runs, newest first."""
+    """List index, prune, reembed and communities runs, newest first."""
     with session.backend() as backend:
         found = backend.jobs()
     if session.as_json:

@@ -14,6 +14,7 @@ import typer
 from evigraph.cli.commands.ask import ABSTAINED
 from evigraph.cli.render import answer, emit, say, table
 from evigraph.cli.session import Session, command
+from evigraph.cli.themes import overview
 from evigraph.cli.values import generation_or_time, key_values
 from evigraph.errors import CorruptDocument, MissingFile
 
@@ -81,6 +82,7 @@ def plan(
         emit(outcome)
     else:
         answer(outcome)
+        overview(outcome)
         found = outcome["plan"]
         if found and found["alternatives"]:
             say(f"valid instead: {', '.join(found['alternatives'])}")

@@ -9,6 +9,7 @@ from evigraph.query.answer.generate import answer_by_model
 from evigraph.query.answer.prompt import context_text, prompt_text
 from evigraph.query.answer.strength import strength
 from evigraph.query.answer.support import question_weights
+from evigraph.query.overview.answer import answer_overview, overview_context, overview_prompt
 from evigraph.query.plan.answer import answer_by_plan
 from evigraph.query.plan.propose import require_planner
 from evigraph.query.run import Run
@@ -28,7 +29,7 @@ def require_model(run: Run) -> None:
 
 def answer(run: Run) -> None:
     """Leave text and citations, or the reason for abstaining, in the run."""
-    run.context = context_text(run.chunks, run.entities, run.relationships)
+    run.context = _context(run)
     if run.request.mode is Mode.BYPASS:
         _bypass(run)
         return
@@ -39,9 +40,13 @@ def answer(run: Run) -> None:
         return
     run.abstain_reason = _empty_stage(run)
     if run.request.prompt_only:
-        run.prompt = prompt_text(run.asked.text, run.context)
+        overview = run.overview
+        run.prompt = prompt_text(run.asked.text, run.context) if overview is None else overview_prompt(run, overview)
         return
     if run.request.context_only:
+        return
+    if run.overview is not None:
+        answer_overview(run, run.overview)
         return
     run.abstain_reason = run.abstain_reason or _weakness(run)
     if run.abstain_reason is None:
@@ -51,13 +56,19 @@ def answer(run: Run) -> None:
             answer_extractively(run)
 
 
+def _context(run: Run) -> str:
+    if run.overview is not None:
+        return overview_context(run, run.overview)
+    return context_text(run.chunks, run.entities, run.relationships)
+
+
 def _empty_stage(run: Run) -> str | None:
     """The first stage that left nothing to answer from."""
     if not run.counts.documents:
         if run.snapshot.scope.filtered:
             return "scope: no document matches the filters"
         return "scope: the workspace holds no documents"
-    if not run.chunks:
+    if not run.chunks and run.overview is None:
         return run.retrieved.empty or "retrieval: no passage matched the question"
     return None
 

@@ -77,11 +77,12 @@ def _chosen(run: Run, ranked: Sequence[tuple[float, Sentence]]) -> list[Sentence
     worthy = [sentence for score, sentence in ranked if score >= WORTH_SAYING * best]
     chosen: list[Sentence] = []
     for sentence in [ranked[0][1], *leaders, *worthy]:
-        if len(chosen) < SENTENCES and not any(_same(sentence, other) for other in chosen):
+        if len(chosen) < SENTENCES and not any(says_same(sentence.text, other.text) for other in chosen):
             chosen.append(sentence)
     return chosen
 
 
-def _same(one: Sentence, other: Sentence) -> bool:
-    left, right = set(one.text.casefold().split()), set(other.text.casefold().split())
+def says_same(one: str, other: str) -> bool:
+    """Whether two sentences share most of their words."""
+    left, right = set(one.casefold().split()), set(other.casefold().split())
     return len(left & right) >= SAME * len(left | right)

@@ -10,15 +10,13 @@ from evigraph.query.answer.sentences import Sentence, cite, sentences_of
 from evigraph.query.answer.support import unsupported_reason
 from evigraph.query.run import Run
 from evigraph.text.analysis import analyse
+from evigraph.text.markers import MARKER, marker_numbers
 from evigraph.text.sentences import sentence_spans
 from evigraph.types import Citation
 
-_MARKER = re.compile(r"\s*[\[【](?:passages?\s*)?(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)[\]】]", re.IGNORECASE)
-"""`[1]`, and what models make of it: `[1, 2]`, `[1-3]`, `[passage 1]`, `【1】`."""
-_MARKERS = re.compile(rf"(?:{_MARKER.pattern})+", re.IGNORECASE)
+_MARKERS = re.compile(rf"(?:{MARKER.pattern})+", re.IGNORECASE)
 _DECLINED = re.compile(rf"\b{NO_ANSWER}\b", re.IGNORECASE)
 _WORD = re.compile(r"\w")
-_WIDEST_RANGE = 20
 _FEWEST_WORDS = 3
 
 
@@ -31,17 +29,22 @@ def answer_by_model(run: Run) -> None:
     with run.ledger.stage("generate") as record:
         reply = run.chat.complete(messages(run.asked.text, run.context), model=run.request.llm_model)
         record.items_in = len(run.chunks)
-    text = reply.text.strip()
+    take_reply(run, reply.text)
+
+
+def take_reply(run: Run, reply: str) -> None:
+    """Leave a model's reply in the run, its citations checked against `run.citable`; or the reason for abstaining."""
+    text = reply.strip()
     run.answered_by = "model"
     if _DECLINED.search(text):
         rest = _DECLINED.sub("", text).lstrip(" .\n").rstrip()
-        if not _MARKER.search(rest) or len(_MARKER.sub("", rest).split()) < _FEWEST_WORDS:
+        if not MARKER.search(rest) or len(MARKER.sub("", rest).split()) < _FEWEST_WORDS:
             run.abstain_reason = "generation: the model found no answer in the evidence"
             return
         # A document could get the word quoted; what the model cites beside it is still checked and shown.
         run.ledger.degrade(f"generation: the model wrote {NO_ANSWER} and yet cited passages; the word was removed")
         text = rest
-    if not _WORD.search(_MARKER.sub("", text)):
+    if not _WORD.search(MARKER.sub("", text)):
         run.abstain_reason = "generation: the model returned nothing"
         return
     with run.ledger.stage("check_citations") as record:
@@ -57,7 +60,7 @@ def _checked(run: Run, text: str) -> str:
     for start, end in [*_with_markers(text, sentence_spans(text, language)), (len(text), len(text))]:
         between = text[position:start]
         # Rules and code fences are no sentences, but a marker in one is a citation all the same.
-        parts.append(_check_sentence(run, between) if _MARKER.search(between) else between)
+        parts.append(_check_sentence(run, between) if MARKER.search(between) else between)
         parts.append(_check_sentence(run, text[start:end]))
         position = end
     return "".join(parts).strip()
@@ -78,16 +81,16 @@ def _with_markers(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int
 def _check_sentence(run: Run, raw: str) -> str:
     """The sentence with our markers; its citations go into the run."""
     lead = raw[: len(raw) - len(raw.lstrip())]
-    numbers = [number for group in _MARKER.findall(raw) for number in _numbers(group)]
-    claim = _MARKER.sub("", raw).strip()
-    known = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(run.chunks)]
+    numbers = [number for group in MARKER.findall(raw) for number in marker_numbers(group)]
+    claim = MARKER.sub("", raw).strip()
+    known = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(run.citable)]
     for number in dict.fromkeys(numbers):
         if number not in known and number not in run.removed_citations:
             run.removed_citations.append(number)
             run.ledger.degrade(f"generation: the model cited passage [{number}], which does not exist; removed")
     if not numbers:
         known = _attributed(run, claim)
-    cited = [run.chunks[number - 1] for number in known]
+    cited = [run.citable[number - 1] for number in known]
     passages = [f"{chunk.context}\n{chunk.text}" for chunk in cited]
     reason = (
         unsupported_reason(claim, passages, run.counts.languages) if cited else "it cites no passage of the evidence"
@@ -108,27 +111,17 @@ def _attributed(run: Run, claim: str) -> list[int]:
     language = (run.counts.languages or ("en",))[0]
     if len(set(analyse(claim, language))) < 2:
         return []
-    for number, chunk in enumerate(run.chunks, start=1):
+    for number, chunk in enumerate(run.citable, start=1):
         if unsupported_reason(claim, [f"{chunk.context}\n{chunk.text}"], run.counts.languages) is None:
             run.ledger.count("citations_attributed", run.ledger.counts.get("citations_attributed", 0) + 1)
             return [number]
     return []
 
 
-def _numbers(group: str) -> list[int]:
-    """The passage numbers of one marker; a range stands for all between its ends."""
-    numbers: list[int] = []
-    for part in re.split(r"[,;]", group):
-        ends = [int(end) for end in re.split(r"[–-]", part)]
-        spanned = len(ends) == 2 and 0 <= ends[1] - ends[0] <= _WIDEST_RANGE
-        numbers += range(ends[0], ends[1] + 1) if spanned else ends
-    return numbers
-
-
 def _citation(run: Run, claim: str, chunk: int) -> Citation:
     """The citation of the chunk's sentence that shares most words with the claim; made once."""
     sentence = _supporting(run, claim, chunk)
-    made = cite(len(run.citations) + 1, sentence, run.chunks[chunk])
+    made = cite(len(run.citations) + 1, sentence, run.citable[chunk])
     for citation in run.citations:
         if (citation.chunk_id, citation.start, citation.end) == (made.chunk_id, made.start, made.end):
             return citation
@@ -139,7 +132,7 @@ def _citation(run: Run, claim: str, chunk: int) -> Citation:
 def _supporting(run: Run, claim: str, chunk: int) -> Sentence:
     language = (run.counts.languages or ("en",))[0]
     wanted = set(analyse(claim, language))
-    candidates = list(sentences_of(run.chunks[chunk : chunk + 1]))
+    candidates = list(sentences_of(run.citable[chunk : chunk + 1]))
 
     def shared(sentence: Sentence) -> tuple[float, int]:
         held = set(analyse(sentence.text, language))

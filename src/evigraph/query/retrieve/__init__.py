@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from evigraph.query.plan import retrieve as plan
-from evigraph.query.retrieve import combined, entity_connections, facts, keyword_lookup, local, mix, naive, traverse
+from evigraph.query.retrieve import (
+    combined,
+    entity_connections,
+    facts,
+    keyword_lookup,
+    local,
+    mix,
+    naive,
+    thematic_overview,
+    traverse,
+)
 from evigraph.query.run import Retrieved, Run
 from evigraph.types import Mode
 
@@ -27,4 +37,5 @@ RETRIEVERS: Mapping[Mode, Retriever] = {
     Mode.ENTITY_CONNECTIONS: entity_connections.retrieve,
     Mode.TRAVERSE: traverse.retrieve,
     Mode.PLAN: plan.retrieve,
+    Mode.THEMATIC_OVERVIEW: thematic_overview.retrieve,
 }

@@ -61,7 +61,7 @@ async def capabilities(work: WorkOf, workspace: WorkspaceOf) -> Response:
 
 @router.get("/api/v1/jobs", **returns(JobsAnswer))
 async def jobs(work: WorkOf, workspace: WorkspaceOf) -> Response:
-    """Records of index, prune and reembed runs, newest first."""
+    """Records of index, prune, reembed and communities runs, newest first."""
     return Json({"jobs": plain(await work.read(lambda engine: engine.jobs(), workspace))})
 
 

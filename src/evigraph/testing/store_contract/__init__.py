@@ -13,6 +13,7 @@ Each test works in workspaces of its own, so one store serves them all and need 
 definition: what a test says holds for every store evigraph runs on. Needs pytest.
 """
 
+from evigraph.testing.store_contract.communities import CommunityContract
 from evigraph.testing.store_contract.documents import DocumentContract
 from evigraph.testing.store_contract.filters import FilterContract
 from evigraph.testing.store_contract.graph import GraphContract
@@ -33,6 +34,7 @@ class StoreContract(
     SearchContract,
     GraphContract,
     IdentityContract,
+    CommunityContract,
     ValueContract,
     RetentionContract,
 ):

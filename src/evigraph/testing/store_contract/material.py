@@ -239,6 +239,7 @@ def view(snapshot: Snapshot, vocabulary: Vocabulary) -> dict[str, Any]:
     terms = analyse(" ".join(words), "en")
     vector = EMBEDDER.embed([" ".join(words)])[0]
     counts = snapshot.counts()
+    graph = snapshot.community_graph()
     dense = snapshot.nearest_passages(vector, ALL)
     lexical = snapshot.lexical(terms, counts, ALL)
     mentions = snapshot.mentions_of(names, per_name_limit=ALL, limit=ALL)
@@ -282,8 +283,34 @@ def view(snapshot: Snapshot, vocabulary: Vocabulary) -> dict[str, Any]:
             for key, chunk in chunks.items()
         },
         "vectors": {ids[key]: stored.tolist() for key, stored in snapshot.passage_vectors(keys).items()},
+        "community_entities": graph.entities,
+        "community_links": graph.links,
+        "community_statements": statements_of(snapshot),
+        "community_claims": claims_of(snapshot),
+        "group_counts": snapshot.group_counts(),
         "similarities": _by_id(snapshot.similarities([vector], keys), ids),
     }
+
+
+def statements_of(snapshot: Snapshot) -> list[tuple[Any, ...]]:
+    """What `community_statements` tells of each assertion and its sentence, without revision numbers."""
+    found = snapshot.community_statements()
+    said = zip(found.subject, found.object, found.stated, found.weight, found.assertion, found.sentence, strict=True)
+    return [
+        (
+            *(found.entities[subject], found.entities[object_], bool(stated), int(weight), int(assertion)),
+            *(found.documents[found.document[at]].document_id, int(found.passage[at])),
+            *(int(found.start[at]), int(found.end[at]), bool(found.telling[at])),
+        )
+        for subject, object_, stated, weight, assertion, at in said
+    ]
+
+
+def claims_of(snapshot: Snapshot) -> list[tuple[str, str, int]]:
+    """Subject, object and weight of every assertion, sorted."""
+    found = snapshot.community_claims()
+    said = zip(found.subject, found.object, found.weight, strict=True)
+    return sorted((found.entities[subject], found.entities[object_], int(weight)) for subject, object_, weight in said)
 
 
 def _rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

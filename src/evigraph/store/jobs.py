@@ -8,7 +8,7 @@ from typing import Any
 
 from evigraph.errors import EvigraphError, StoreError
 from evigraph.reports import Job
-from evigraph.store import Store
+from evigraph.store.store import Store
 
 
 class RunRecord:

@@ -1,0 +1,154 @@
+"""The map step by a chat model: one call for each community (the most useful ones, as measured without a model, up to
+`MAP_CALLS`), and what is kept of its reply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+
+from evigraph.community.ask import Asker
+from evigraph.community.check import checked
+from evigraph.errors import InvalidPlan, ModelError
+from evigraph.query.communities import MAP_CALLS, MAP_PASSAGES
+from evigraph.query.overview.offline import quote_key
+from evigraph.query.overview.prompt import map_messages
+from evigraph.query.overview.state import Overview, Theme
+from evigraph.query.plan.reply import json_of
+from evigraph.query.run import Run
+from evigraph.store.keys import PassageKey
+from evigraph.text.markers import renumbered
+from evigraph.types import Chunk
+
+PER_DOCUMENT = 2
+"""Passages of one document among those a call shows."""
+USEFUL = 20
+"""Usefulness below which a partial answer is left out."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Mapped:
+    """What became of the calls. `kept` are themes with partial answers, most useful first; `numbered` are the passages
+    by number, from 1. `failed` calls raised or replied what cannot be read; they are not scored. `unsupported`
+    sentences of partial answers were left out, since the passages they cite do not hold them; an `uncited` one had no
+    others."""
+
+    numbered: list[Chunk] = field(default_factory=list)
+    kept: list[Theme] = field(default_factory=list)
+    scored: dict[int, int] = field(default_factory=dict)
+    asked: int = 0
+    failed: int = 0
+    low: int = 0
+    uncited: int = 0
+    unsupported: int = 0
+    gone: ModelError | None = None
+
+
+def map_by_model(run: Run, overview: Overview) -> Mapped:
+    """Ask about each community; the order of themes and the numbers of passages do not depend on when replies come."""
+    assert run.chat is not None
+    themes = overview.themes[:MAP_CALLS]
+    _fetch(overview, themes)
+    passages, chunks = _passages(run, overview, themes)
+    numbers: dict[PassageKey, int] = {}
+    for theme in themes:
+        for key in passages[theme.number]:
+            numbers.setdefault(key, len(numbers) + 1)
+    mapped = Mapped(asked=len(themes), numbered=[chunks[key] for key in numbers])
+    questions = [
+        map_messages(
+            run.asked.text,
+            overview.communities[theme.number],
+            {numbers[key]: mapped.numbered[numbers[key] - 1] for key in passages[theme.number]},
+        )
+        for theme in themes
+    ]
+    with run.ledger.stage("map_by_model") as record:
+        asker = Asker(run.chat, run.settings.model_concurrency, model=run.request.llm_model)
+        replies = asker.ask(questions, lambda: None)
+        record.items_in, record.items_out = len(themes), sum(reply is not None for reply in replies)
+    mapped.gone = asker.gone
+    for theme, reply in zip(themes, replies, strict=True):
+        _take(mapped, theme, reply, {numbers[key] for key in passages[theme.number]}, run.counts.languages)
+    mapped.kept.sort(key=lambda theme: (-theme.usefulness, theme.number))
+    return mapped
+
+
+def _fetch(overview: Overview, themes: Sequence[Theme]) -> None:
+    missing = [theme.number for theme in themes if theme.number not in overview.communities]
+    for community in overview.view.communities(missing):
+        overview.communities[int(community.id[1:])] = community
+
+
+def _passages(
+    run: Run, overview: Overview, themes: Sequence[Theme]
+) -> tuple[dict[int, list[PassageKey]], dict[PassageKey, Chunk]]:
+    """The passages each call shows: those most relevant to the question that speak of the community; where none was
+    ranked, those its summary rests on. Within the token budget, but one at least."""
+    chosen = {theme.number: _chosen(overview, theme.number) for theme in themes}
+    chunks = run.snapshot.chunks(sorted({key for keys in chosen.values() for key in keys}))
+    within: dict[int, list[PassageKey]] = {}
+    for number, keys in chosen.items():
+        used = 0
+        within[number] = []
+        for key in keys:
+            used += chunks[key].token_count
+            if used <= run.request.max_context_tokens or not within[number]:
+                within[number].append(key)
+    return within, chunks
+
+
+def _chosen(overview: Overview, number: int) -> list[PassageKey]:
+    found: list[PassageKey] = []
+    documents: dict[int, int] = {}
+    for key, _ in overview.relevance.passages:
+        if len(found) == MAP_PASSAGES:
+            break
+        if number in overview.affinity.get(key, {}) and documents.get(key.revision_key, 0) < PER_DOCUMENT:
+            documents[key.revision_key] = documents.get(key.revision_key, 0) + 1
+            found.append(key)
+    return (
+        found or list(dict.fromkeys(quote_key(quote) for quote in overview.communities[number].quotes))[:MAP_PASSAGES]
+    )
+
+
+def _take(mapped: Mapped, theme: Theme, reply: str | None, shown: Set[int], languages: Sequence[str]) -> None:
+    """A reply as a partial answer, if it can be read and is useful: those of its sentences that the passages they cite
+    do hold. What a document told the model to say is not among them, so that it cannot reach the reduce step."""
+    try:
+        answer, usefulness = read_reply(reply)
+    except ValueError:
+        mapped.failed += 1
+        return
+    mapped.scored[theme.number] = usefulness
+    if usefulness < USEFUL:
+        mapped.low += 1
+        return
+
+    def text_of(number: int) -> str:
+        chunk = mapped.numbered[number - 1]
+        return f"{chunk.context}\n{chunk.text}"
+
+    own = renumbered(answer, {number: number for number in shown})
+    found = checked(own, len(mapped.numbered), text_of, languages)
+    mapped.unsupported += found.unsupported
+    if found.text:
+        mapped.kept.append(Theme(number=theme.number, usefulness=usefulness, partial=found.text))
+    else:
+        mapped.uncited += 1
+
+
+def read_reply(reply: str | None) -> tuple[str, int]:
+    """The partial answer and its usefulness, 0-100. Raises `ValueError` for no reply and for what is not as asked."""
+    if reply is None:
+        raise ValueError("no reply")
+    try:
+        found, _ = json_of(reply)
+    except InvalidPlan as error:
+        raise ValueError(str(error)) from None
+    answer, usefulness = found.get("answer"), found.get("usefulness")
+    if not isinstance(answer, str) or isinstance(usefulness, bool) or not isinstance(usefulness, int | float):
+        raise ValueError("not as asked")
+    if not math.isfinite(usefulness) or not 0 <= usefulness <= 100:
+        raise ValueError("usefulness out of range")
+    return answer.strip(), round(usefulness)

@@ -1,0 +1,75 @@
+"""What the steps of a corpus-wide question leave for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from evigraph.communities import Community
+from evigraph.community.read import TreeView
+from evigraph.query.answer.sentences import Sentence
+from evigraph.store.keys import PassageKey
+from evigraph.types import Chunk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A sentence that may be quoted. `score` compares it with the others of its question; `worth` is that on a scale
+    of 0 (the weakest document's best sentence) to 1 (the best of all)."""
+
+    key: PassageKey
+    chunk: Chunk
+    sentence: Sentence
+    score: float
+    worth: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Relevance:
+    """The scope ranked against a question: `passages` best first, `sentences` the best of each document, best first.
+
+    `cited` are those good enough to be cited. `topical` is False where the question asks about everything. `cosine` is
+    the best of any sentence with the question, `coverage` the weighted share of the topic's words that the best
+    passage holds.
+    """
+
+    passages: tuple[tuple[PassageKey, float], ...] = ()
+    sentences: tuple[Candidate, ...] = ()
+    cited: tuple[Candidate, ...] = ()
+    topical: bool = False
+    cosine: float = 0.0
+    coverage: float = 0.0
+
+
+@dataclass(kw_only=True, slots=True)
+class Theme:
+    """One community as the question's map step sees it. `usefulness` is 0-100; `number` its place in the tree."""
+
+    number: int
+    usefulness: int = 0
+    mapped: bool = True
+    """Whether its map step came to a result."""
+    partial: str | None = None
+    sentences: list[Candidate] = field(default_factory=list)
+    """Sentences to cite under it, best first."""
+    weight: float = 0.0
+    """What its sentences are worth together: the order of themes."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Overview:
+    """A corpus-wide question under way. `themes` are all communities of the level, most useful first; `of_entity` tells
+    the community of each entity; `communities` holds those that were fetched, by number."""
+
+    view: TreeView
+    level: int
+    relevance: Relevance
+    themes: list[Theme]
+    affinity: Mapping[PassageKey, Mapping[int, float]]
+    """How much each ranked passage speaks of each community."""
+    of_entity: dict[str, int]
+    stray: list[Candidate]
+    """Sentences to cite that belong to no theme."""
+    communities: dict[int, Community] = field(default_factory=dict)
+    consulted: frozenset[int] = frozenset()
+    """Numbers of the communities that were read for this question."""

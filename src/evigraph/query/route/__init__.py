@@ -1,0 +1,1 @@
+"""`auto`: what kind of question is asked, and the mode that fits it."""
