@@ -75,6 +75,8 @@ class Corpus:
         self.store.stage(self.workspace, EMBEDDER.name, [draft.staged for draft in drafts])
 
     def ask(self, **options: Any) -> Answer:
+        """An answer that every statement is run for."""
+        self.graph._cache.clear()
         return self.graph.ask(QUESTION, **options)
 
     def plain(self, answer: Answer) -> dict[str, Any]:
