@@ -1,7 +1,7 @@
 """Corpus-wide answers without a model: by theme, a few quoted sentences and the citations that support them.
 
-Each theme gives its community's title, then sentences of different documents and groups, each cited; further documents
-that speak to the same theme are cited by bare markers, so that many can be and the text still be read.
+Each theme gives its community's title, then sentences of different parts and groups, each cited; further parts that
+speak to the same theme are cited by bare markers, so that many can be and the text still be read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from evigraph.communities import Quote
 from evigraph.query.answer.extractive import says_same
 from evigraph.query.answer.sentences import cite, readable
-from evigraph.query.overview.state import Candidate, Overview, Theme
+from evigraph.query.overview.state import Candidate, Overview, Theme, part_of
 from evigraph.query.run import Run
 from evigraph.store.keys import PassageKey, revision_key
 
@@ -52,7 +52,7 @@ class _Writer:
         cited = {item.chunk.document_id for theme in overview.themes for item in theme.sentences}
         self._groups = _groups(run, sorted(cited))
         self._told: list[str] = []
-        self._documents: set[str] = set()
+        self._parts: set[tuple[int, int]] = set()
 
     def theme(self, theme: Theme) -> str:
         community = self._overview.communities.get(theme.number)
@@ -61,7 +61,7 @@ class _Writer:
         lines = []
         for item in quoted:
             lines.append(f"- {readable(item.sentence, item.chunk)} {self.mark(item)}")
-        rest = [item for item in theme.sentences if item.chunk.document_id not in self._documents]
+        rest = [item for item in theme.sentences if part_of(item.key) not in self._parts]
         theme.partial = "\n".join([*lines, *([f"Also: {self.marks(rest)}"] if rest else [])])
         return f"{title}\n{theme.partial}"
 
@@ -74,7 +74,7 @@ class _Writer:
         return "".join(self.mark(item) for item in items)
 
     def mark(self, item: Candidate) -> str:
-        self._documents.add(item.chunk.document_id)
+        self._parts.add(part_of(item.key))
         number = len(self._run.citations) + 1
         self._run.citations.append(cite(number, item.sentence, item.chunk))
         return f"[{number}]"
@@ -88,8 +88,8 @@ class _Writer:
             left = [
                 item
                 for item in left
-                if item.chunk.document_id not in self._documents
-                and all(item.chunk.document_id != other.chunk.document_id for other in chosen)
+                if part_of(item.key) not in self._parts
+                and all(part_of(item.key) != part_of(other.key) for other in chosen)
                 and not any(says_same(item.sentence.text, told) for told in self._told)
             ]
             if not left:

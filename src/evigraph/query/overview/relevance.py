@@ -3,14 +3,15 @@
 A small embedder ranks the passages of a theme poorly by cosine alone. What helps, each a little and all on averages
 (`bench/overview.py`): the question's vector averaged with that of its topic; BM25 over the topic's words beside the
 cosines; pseudo-relevance feedback (Rocchio, 1971: the query moves towards the mean of what it ranks first); and scoring
-single sentences of the best passages, each with its passage's score. The best sentence of every document whose score
-is not below that of the average candidate is cited. Where the question has no topic, every document is, each with the
-sentence to which other documents come nearest: what recurs.
+single sentences of the best passages, each with its passage's score. The best sentence of every part (a document, or a
+stretch of a long one) whose score is not below that of the average candidate is cited. Where the question has no topic,
+every part is, each with the sentence to which other parts come nearest: what recurs.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from evigraph.query.answer.sentences import sentences_of
 from evigraph.query.answer.support import idf
 from evigraph.query.fusion import round_robin, z_scores
-from evigraph.query.overview.state import Candidate, Relevance
+from evigraph.query.overview.state import Candidate, Relevance, part_of
 from evigraph.query.overview.topic import Topic
 from evigraph.query.run import Run
 from evigraph.store.keys import PassageKey
@@ -35,15 +36,15 @@ FED_BACK_PASSAGES = 10
 FED_BACK_SENTENCES = 20
 """How many of the first are taken for relevant when the query is moved."""
 CANDIDATES = 120
-"""Passages whose sentences are scored: also the most documents an answer cites."""
-PER_DOCUMENT = 2
-"""Passages of one document among them."""
+"""Passages whose sentences are scored: also the most parts an answer cites."""
+PER_PART = 2
+"""Passages of one part among them."""
 EMBEDDED = 240
 """Sentences that are embedded, of each passage alike: those with most words of the topic. One costs about 5 ms."""
 RECURRING = 10
-"""Documents whose nearest sentence a sentence is compared with, where what recurs is asked."""
+"""Parts whose nearest sentence a sentence is compared with, where what recurs is asked."""
 DEPTH = 1.05
-"""How far below the best document's score a cited document's may lie, as a share of the way to the average candidate's:
+"""How far below the best part's score a cited part's may lie, as a share of the way to the average candidate's:
 those better than average, and a few more. A higher value finds more of a theme and cites more beside it."""
 RELEVANT = 0.35
 RELEVANT_TO_A_MODEL = 0.2
@@ -91,7 +92,7 @@ def rank(run: Run, topic: Topic, communities: Communities) -> Relevance:
         return Relevance(topical=bool(topic.terms))
     with run.ledger.stage("sentences") as record:
         keys = [key for key, _ in passages]
-        chosen = _few_of_each(keys, PER_DOCUMENT) if topic.terms else _in_turn(_few_of_each(keys, 1), communities)
+        chosen = _few_of_each(keys, PER_PART) if topic.terms else _in_turn(_few_of_each(keys, 1), communities)
         fetched = run.snapshot.chunks(chosen[:CANDIDATES])
         found = {key: fetched[key] for key in chosen[:CANDIDATES] if key in fetched}
         sentences, cosine = _scored(run, asked, found, dict(passages), topical=bool(topic.terms))
@@ -177,12 +178,12 @@ def _fused(cosines: Mapping[PassageKey, float], lexical: Mapping[PassageKey, flo
 
 
 def _few_of_each(keys: Sequence[PassageKey], most: int) -> list[PassageKey]:
-    """The first so many passages of each document, in their order."""
-    taken: dict[int, int] = {}
+    """The first so many passages of each part, in their order."""
+    taken: Counter[tuple[int, int]] = Counter()
     chosen = []
     for key in keys:
-        taken[key.revision_key] = taken.get(key.revision_key, 0) + 1
-        if taken[key.revision_key] <= most:
+        taken[part_of(key)] += 1
+        if taken[part_of(key)] <= most:
             chosen.append(key)
     return chosen
 
@@ -206,7 +207,7 @@ def _scored(
     *,
     topical: bool,
 ) -> tuple[tuple[Candidate, ...], float]:
-    """The best sentence of each document, best first; and the best cosine of any sentence with the question."""
+    """The best sentence of each part, best first; and the best cosine of any sentence with the question."""
     chosen: list[Candidate] = []
     lexical: list[float] = []
     per_passage = max(1, EMBEDDED // max(1, len(found)))
@@ -228,23 +229,24 @@ def _scored(
     vectors = run.embedder().embed([item.sentence.text for item in chosen])
     cosines = vectors @ asked.vector
     if not topical:
-        return _best_of_documents(_recurring(chosen, vectors, cosines)), float(cosines.max())
+        return _best_of_parts(_recurring(chosen, vectors, cosines)), float(cosines.max())
     beside = LEXICAL_WEIGHT * z_scores(np.array(lexical)) + np.array([passages[item.key] for item in chosen])
     scores = _rounded(z_scores(cosines.astype(np.float64)) + beside)
     first = sorted(range(len(chosen)), key=lambda at: (-scores[at], at))[:FED_BACK_SENTENCES]
     moved = unit(asked.vector + unit(np.mean(vectors[first], axis=0)))
     scores = _rounded(z_scores((vectors @ moved).astype(np.float64)) + beside)
     scored = [replace(item, score=float(score)) for item, score in zip(chosen, scores, strict=True)]
-    return _best_of_documents(scored), float(cosines.max())
+    return _best_of_parts(scored), float(cosines.max())
 
 
 def _recurring(chosen: Sequence[Candidate], vectors: Vector, cosines: Vector) -> list[Candidate]:
-    """Sentences scored by how near other documents' sentences come to them, on the average of the nearest, and by how
-    near they are to the question; what is no prose comes last."""
-    documents = np.array([item.chunk.document_id for item in chosen])
+    """Sentences scored by how near other parts' sentences come to them, on the average of the nearest, and by how near
+    they are to the question; what is no prose comes last."""
+    numbers = {part: number for number, part in enumerate(dict.fromkeys(part_of(item.key) for item in chosen))}
+    parts = np.array([numbers[part_of(item.key)] for item in chosen])
     near = vectors.astype(np.float64) @ vectors.astype(np.float64).T
-    best = np.stack([near[:, documents == name].max(axis=1) for name in sorted(set(documents.tolist()))], axis=1)
-    # The best of all is the sentence itself, in its own document.
+    best = np.stack([near[:, parts == number].max(axis=1) for number in range(len(numbers))], axis=1)
+    # The best of all is the sentence itself, in its own part.
     nearest = np.sort(best, axis=1)[:, ::-1][:, 1 : RECURRING + 1]
     recurring = nearest.mean(axis=1) if nearest.shape[1] else np.zeros(len(chosen))
     prose = np.array([_prose(item.sentence.text) for item in chosen], dtype=np.float64)
@@ -268,10 +270,10 @@ def _rounded(values: Floats) -> Floats:
     return np.round(values, 6)
 
 
-def _best_of_documents(scored: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    best: dict[str, Candidate] = {}
+def _best_of_parts(scored: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    best: dict[tuple[int, int], Candidate] = {}
     for item in sorted(scored, key=_order):
-        best.setdefault(item.chunk.document_id, item)
+        best.setdefault(part_of(item.key), item)
     scores = [item.score for item in best.values()]
     low, span = min(scores), max(scores) - min(scores)
     return tuple(replace(item, worth=round((item.score - low) / span, 6) if span else 1.0) for item in best.values())

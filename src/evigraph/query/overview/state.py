@@ -11,11 +11,19 @@ from evigraph.query.answer.sentences import Sentence
 from evigraph.store.keys import PassageKey
 from evigraph.types import Chunk
 
+PART = 8
+"""Passages that make a part: a report is one part, a book is many."""
+
+
+def part_of(key: PassageKey) -> tuple[int, int]:
+    """The part that a passage belongs to. Answers draw on parts, so that one long document is not heard once only."""
+    return key.revision_key, key.passage_index // PART
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
     """A sentence that may be quoted. `score` compares it with the others of its question; `worth` is that on a scale
-    of 0 (the weakest document's best sentence) to 1 (the best of all)."""
+    of 0 (the weakest part's best sentence) to 1 (the best of all)."""
 
     key: PassageKey
     chunk: Chunk
@@ -26,7 +34,7 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Relevance:
-    """The scope ranked against a question: `passages` best first, `sentences` the best of each document, best first.
+    """The scope ranked against a question: `passages` best first, `sentences` the best of each part, best first.
 
     `cited` are those good enough to be cited. `topical` is False where the question asks about everything. `cosine` is
     the best of any sentence with the question, `coverage` the weighted share of the topic's words that the best
