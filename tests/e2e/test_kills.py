@@ -87,7 +87,7 @@ def _comparable(value: Any) -> Any:
         return {
             key: _comparable(item)
             for key, item in value.items()
-            if key not in ("revision", "generation") and not key.endswith("_ms")
+            if key not in ("revision", "generation", "cached") and not key.endswith("_ms")
         }
     return [_comparable(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -140,8 +140,12 @@ class Readers:
     def _check(self, answer: Mapping[str, Any]) -> None:
         """All that an answer shows of a document is of one revision, and that revision holds one version."""
         shown: dict[str, set[tuple[int, int]]] = {}
-        for part in ("chunks", "citations", "relationships"):
-            for item in answer[part]:
+        passages = [chunk for chunk in answer["chunks"] if not chunk["level"]]
+        quotes = [quote for community in answer["communities"] for quote in community["quotes"]]
+        citations, claims = answer["citations"], answer["relationships"]
+        parts = {"chunks": passages, "quotes": quotes, "citations": citations, "relationships": claims}
+        for part, items in parts.items():
+            for item in items:
                 text = item.get("text") or item.get("quote") or item.get("description")
                 version = _edition(text)
                 span = self._reference.text(item["document_id"], version)[item["start"] : item["end"]]

@@ -10,6 +10,7 @@ import pytest
 from evigraph import Evigraph
 from evigraph.errors import InvalidValue
 from evigraph.query.overview import relevance
+from evigraph.query.overview.state import PART
 from evigraph.types import Answer
 from evigraph.wire import answer_to_wire
 from small import OneStore, item
@@ -39,6 +40,19 @@ def without_times(answer: Answer) -> Answer:
 
 
 # ------------------------------------------------------------------ the answer
+
+
+def test_a_long_document_is_heard_more_than_once(store: OneStore) -> None:
+    graph = store.engine()
+    letter = "The pumps of village {0} stand idle for want of spare parts, and Mechanic Tarn wrote letter {0}."
+    chapters = [f"# Chapter {number}\n\n{letter.format(number)}" for number in range(6 * PART)]
+    graph.index([item("book", "\n\n".join(chapters), title="A book", metadata={})])
+    assert graph.document("book").passages >= 3 * PART
+    for question in (QUESTION, EVERYTHING):
+        answer = overview(graph, question)
+        check(graph, answer)
+        parts = {int(citation.chunk_id.rpartition("#")[2]) // PART for citation in answer.citations}
+        assert len(parts) == len(answer.citations) >= 2
 
 
 def test_it_cites_every_document_of_a_topic_by_theme(wide: Evigraph) -> None:
