@@ -242,8 +242,17 @@ class Campaign:
 
     # ------------------------------------------------------------ kills
 
+    def _supersede(self) -> None:
+        """Replace a document, so that a prune has something to remove."""
+        request, after = self._next("replace")
+        response = request()
+        assert response.status_code == 200, response.text
+        self.state = after
+
     def strike(self, operation: str, stage: str | None = None) -> str:
         """Kill at a random moment of an operation, or of one of its stages; check; return the stage it hit."""
+        if operation == "prune":
+            self._supersede()
         request, after = self._next(operation)
         start = self.server.marks.stat().st_size
         sent: Future[httpx2.Response] = self.sender.submit(request)
