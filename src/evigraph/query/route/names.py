@@ -20,6 +20,8 @@ LONGEST = 5
 FEWEST_LETTERS = 2
 
 _JOINED = re.compile(r"[\s.'’]*(?:s\b)?[\s.]*")
+_WITHIN = re.compile(r"(?:['’]s)?(?: (?!and\b|or\b|with\b|from\b|to\b)\w+)? (?:at|in|on|of|near) (?:the )?")
+"""What stands between a thing and the larger one that it is in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,13 +42,13 @@ def things(run: Run) -> list[Thing]:
     plain = [
         ngram
         for ngram in question_ngrams(run.asked.text, LONGEST)
-        if ngram.size > 1 and not {ngram.key.split()[0], ngram.key.split()[-1]} & ENGLISH_STOP_WORDS
+        if " " in ngram.key and not {ngram.key.split()[0], ngram.key.split()[-1]} & ENGLISH_STOP_WORDS
     ]
     anchors = [anchor for anchor in run.asked.anchors if len(anchor.key) >= FEWEST_LETTERS]
     carriers = run.snapshot.entity_ids(sorted({*(ngram.key for ngram in plain), *(anchor.key for anchor in anchors)}))
     proper = {key for key, found in carriers.items() if any(split_entity_id(name)[1] != "CONCEPT" for name, _ in found)}
     found = _anchored(run, [anchor for anchor in anchors if anchor.key in proper or _has_capital(anchor)])
-    found += _unknown(run.asked)
+    found += [thing for thing in _unknown(run.asked) if not any(_overlap(thing, other) for other in found)]
     for ngram in plain:
         thing = Thing(text=ngram.text, start=ngram.start, end=ngram.end, weight=PLAIN_WEIGHT, known=True)
         if ngram.key in proper and not any(_overlap(thing, other) for other in found):
@@ -58,6 +60,18 @@ def things(run: Run) -> list[Thing]:
         else:
             joined.append(thing)
     return joined
+
+
+def apart(text: str, named: Sequence[Thing]) -> list[Thing]:
+    """The things that are not but a part of another, as the place is in "the well at Kessu": the first of each chain,
+    and each name once."""
+    found: dict[str, Thing] = {}
+    before: Thing | None = None
+    for thing in named:
+        if before is None or not _WITHIN.fullmatch(text, before.end, thing.start):
+            found.setdefault(name_key(thing.text), thing)
+        before = thing
+    return list(found.values())
 
 
 def _has_capital(anchor: Anchor) -> bool:
@@ -85,13 +99,12 @@ def _anchored(run: Run, anchors: Sequence[Anchor]) -> list[Thing]:
 
 
 def _unknown(asked: Question) -> list[Thing]:
-    found = []
-    for name in asked.unknown_names:
-        start = asked.text.find(name)
-        if start >= 0 and not is_calendar(name):
-            thing = Thing(text=name, start=start, end=start + len(name), weight=UNKNOWN_WEIGHT, known=False)
-            found.append(thing)
-    return found
+    return [
+        Thing(text=name, start=place.start(), end=place.end(), weight=UNKNOWN_WEIGHT, known=False)
+        for name in dict.fromkeys(asked.unknown_names)
+        if not is_calendar(name)
+        for place in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", asked.text)
+    ]
 
 
 def is_calendar(name: str) -> bool:
