@@ -208,7 +208,7 @@ def steps(data: str) -> dict[str, Any]:
         graph = timed("read graph", snapshot.community_graph)
         tree = timed("cluster", lambda: cluster(graph.entities, graph.links))
         statements = timed("read statements", snapshot.community_statements)
-        found = material(statements, sorted(snapshot.group_counts()))
+        found = material(statements)
         leaves = timed("summarise", lambda: summarise(tree, found))
         chosen = timed("compose", lambda: compose(tree, leaves, found))
         timed("hash", lambda: input_hashes(tree, statements, []))

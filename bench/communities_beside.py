@@ -69,15 +69,28 @@ def links(folder: Path, titles: Sequence[str]) -> np.ndarray[Any, np.dtype[np.in
     return np.array([(i, j, weight) for (i, j), weight in sorted(weights.items())], dtype=np.int64)
 
 
+def titles(folder: Path) -> list[str]:
+    """Titles of the folder's entities and of the ends of its relationships, sorted."""
+    entities = {item["title"] for item in rows(folder, "entities.jsonl")}
+    return sorted(
+        entities | {item[end] for item in rows(folder, "relationships.jsonl") for end in ("source", "target")}
+    )
+
+
+def numbers(labels: Labels, titles: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The community of each title; -1 where it has none."""
+    return np.array([labels.get(title, -1) for title in titles], dtype=np.int64)
+
+
 def line(name: str, level: int, labels: Labels, titles: Sequence[str], edges: np.ndarray[Any, Any]) -> str:
-    numbers = np.array([labels.get(title, -1) for title in titles], dtype=np.int64)
-    sizes = np.unique(numbers[numbers >= 0], return_counts=True)[1].tolist()
-    one, other = numbers[edges[:, 0]], numbers[edges[:, 1]]
+    of = numbers(labels, titles)
+    sizes = np.unique(of[of >= 0], return_counts=True)[1].tolist()
+    one, other = of[edges[:, 0]], of[edges[:, 1]]
     reached = (one >= 0) & (other >= 0)
     inside = reached & (one == other)
     spread = f"{min(sizes)} / {statistics.median(sizes):g} / {max(sizes)}"
     return (
-        f"| {name} | {level} | {len(sizes)} | {spread} | {modularity(numbers, edges):.3f} "
+        f"| {name} | {level} | {len(sizes)} | {spread} | {modularity(of, edges):.3f} "
         f"| {reached.mean():.1%} | {inside.mean():.1%} |"
     )
 
@@ -87,21 +100,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", default="./evigraph-bench-beside")
     options = parser.parse_args()
-    relationships = list(rows(options.folder, "relationships.jsonl"))
-    entities = {item["title"] for item in rows(options.folder, "entities.jsonl")}
-    titles = sorted(entities | {item[end] for item in relationships for end in ("source", "target")})
-    edges = links(options.folder, titles)
+    names = titles(options.folder)
+    edges = links(options.folder, names)
     with Evigraph(options.data) as graph:
         if not graph.documents():
             graph.import_graph(options.folder)
         report = graph.communities.build()
-        print(f"{len(titles)} names, {len(edges)} pairs related; our tree: {report.entities} entities, ", end="")
+        print(f"{len(names)} names, {len(edges)} pairs related; our tree: {report.entities} entities, ", end="")
         print(f"{report.assertions} assertions\n")
         print("| communities | level | number | sizes min / median / max | modularity | ends covered | inside one |")
         print("|---|---|---|---|---|---|---|")
-        for name, levels in (("ours", ours(graph, titles)), ("GraphRAG's", theirs(options.folder))):
+        for name, levels in (("ours", ours(graph, names)), ("GraphRAG's", theirs(options.folder))):
             for level, labels in enumerate(levels):
-                print(line(name, level, labels, titles, edges))
+                print(line(name, level, labels, names, edges))
         answer = graph.ask(QUESTION, mode="thematic_overview")
         print(f"\n{QUESTION}\n{answer.text}\n")
         for citation in answer.citations:

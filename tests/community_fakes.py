@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from evigraph.communities import (
     BuildCost,
@@ -108,6 +108,7 @@ class FakeCommunities:
 
     def __init__(self, cost: BuildCost = OFFLINE) -> None:
         self.cost = cost
+        self.summarised_by: Literal["extractive", "mixed", "model"] = "mixed"
         self.asked: list[tuple[Any, ...]] = []
 
     def build(self, *, progress: Callable[..., None] | None = None) -> BuildReport:
@@ -125,7 +126,7 @@ class FakeCommunities:
         return TreeStatus(
             generation=7,
             built=True,
-            summarised_by="extractive",
+            summarised_by=self.summarised_by,
             entities=9,
             levels=(LEVEL,),
             tree=STALE,
@@ -152,6 +153,7 @@ class FakeCommunities:
             total=2,
             communities=(PUMPS, RODS)[level : level + 1],
             staleness=STALE,
+            notes=("communities: 50% of documents are newer than the tree",),
         )
 
     def community(self, community_id: str, **scope: Any) -> Community:

@@ -52,6 +52,11 @@ class Community:
     partial: str | None = None
 
 
+FEW_VALUES = 12
+"""Values up to which a group key ("region") is one whose values an answer should represent, and is named where its
+coverage is told. With more ("author") nobody expects them all."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupCoverage:
     """Values of one metadata key: those that cited documents have, and those of the scope that none of them has."""
@@ -161,11 +166,13 @@ class BuildReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TreeStatus:
-    """The tree in force, if any. `tree` tells what changed since the clustering, `summaries` since their renewal."""
+    """The tree in force, if any. `tree` tells what changed since the clustering, `summaries` since their renewal.
+    `summarised_by` is `model` where a chat model wrote every summary that says something, `mixed` where it wrote some.
+    """
 
     generation: int
     built: bool
-    summarised_by: Literal["extractive", "model"] | None = None
+    summarised_by: Literal["extractive", "mixed", "model"] | None = None
     entities: int = 0
     levels: tuple[LevelStatus, ...] = ()
     tree: Staleness | None = None
@@ -175,7 +182,8 @@ class TreeStatus:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommunityList:
-    """Communities of one level, largest first; `total` before `limit` and `offset`."""
+    """Communities of one level, largest first; `total` before `limit` and `offset`. `notes` say, as sentences, what
+    differs from a tree in force over all that is asked. `staleness` is of the tree as `built`."""
 
     generation: int
     level: int
@@ -183,3 +191,4 @@ class CommunityList:
     total: int
     communities: tuple[Community, ...]
     staleness: Staleness | None = None
+    notes: tuple[str, ...] = ()

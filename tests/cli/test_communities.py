@@ -60,7 +60,7 @@ def test_tables(invoke: Invoke, fake: FakeCommunities) -> None:
 def test_a_level_and_a_community(invoke: Invoke, fake: FakeCommunities) -> None:
     listed = invoke("communities", "show")
     assert "Corrick and Vane, Tarn" in listed.out and "0-1" in listed.out
-    assert "1 of 2 communities are shown" in listed.err and "stale: " in listed.err
+    assert "1 of 2 communities are shown" in listed.err and "50% of documents are newer" in listed.err
     finer = invoke("communities", "show", "--level", "1", "--limit", "3", "--meta", "region=north", "--json")
     assert finer.json["communities"][0]["id"] == "c1"
     assert finer.json["staleness"]["documents"] == 0.5
@@ -71,6 +71,20 @@ def test_a_level_and_a_community(invoke: Invoke, fake: FakeCommunities) -> None:
     for shown in ("Corrick and Vane, Tarn (c0), level 0-1", "north/tarn.md", "0-46", "person:corrick vane"):
         assert shown in one.out
     assert "part of c0" in invoke("communities", "show", "c1").out
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        ("extractive", "summarised by the extractive summariser;"),
+        ("mixed", "summarised by the model in part, the rest by the extractive summariser;"),
+        ("model", "summarised by the model summariser;"),
+    ],
+)
+def test_who_summarised(invoke: Invoke, fake: FakeCommunities, by: Any, told: str) -> None:
+    fake.summarised_by = by
+    assert told in invoke("communities", "status").out
+    assert invoke("communities", "status", "--json").json["summarised_by"] == by
 
 
 def test_errors_have_a_remedy(invoke: Invoke, fake: FakeCommunities) -> None:
@@ -196,7 +210,7 @@ def test_a_fallback_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_it_builds_shows_and_renews(invoke: Invoke) -> None:
     invoke("index", "reports")
     assert "no communities are built" in invoke("communities", "status").out
-    assert "no communities are built" in invoke("communities", "show").err
+    assert "no tree has been built" in invoke("communities", "show").err
     assert invoke("communities", "refresh").code == 1
     built = invoke("communities", "build", "--json").json
     assert built["published"] and built["cost"]["calls"] == 0

@@ -9,7 +9,7 @@ import numpy as np
 from statements import statements
 
 from evigraph.community.cluster import Tree
-from evigraph.community.hashes import input_hashes
+from evigraph.community.hashes import by_writer, input_hashes
 from evigraph.store.clustering import Statements
 from evigraph.store.communities import nodes_of
 
@@ -81,7 +81,12 @@ def test_what_an_assertion_joins_matters() -> None:
 
 def test_settings_concern_everything() -> None:
     assert changed(statements(SAID), settings=("t",)) == {0, 1, 2}
-    assert changed(statements(SAID), settings=("s", "region")) == {0, 1, 2}
+    assert changed(statements(SAID), settings=("s", "more")) == {0, 1, 2}
+
+
+def test_each_writer_has_a_hash_of_its_own() -> None:
+    made = [by_writer(inputs, writer) for inputs in ("a", "b") for writer in ([], ["one"], ["two"], ["two", "1"])]
+    assert len(set(made)) == len(made)
 
 
 def test_members_matter_even_without_assertions() -> None:

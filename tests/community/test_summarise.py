@@ -19,11 +19,11 @@ def tree_of(entities: Sequence[str], paths: Mapping[str, tuple[int, ...]]) -> Tr
     return Tree(entities=tuple(entities), paths=np.array(rows, dtype=np.int32), nodes=tuple(nodes_of(rows)))
 
 
-def whole(said: Sequence[Sequence[Said]], *, keys: Sequence[str] = (), limit: int = 5, **given: object) -> list[int]:
+def whole(said: Sequence[Sequence[Said]], *, limit: int = 5, **given: object) -> list[int]:
     """Sentences of the one community of all entities."""
     made = statements(said, **given)  # type: ignore[arg-type]
     tree = tree_of(made.entities, dict.fromkeys(made.entities, (0,)))
-    return list(summarise(tree, material(made, keys), replace(PARAMETERS, sentences=limit))[0])
+    return list(summarise(tree, material(made), replace(PARAMETERS, sentences=limit))[0])
 
 
 def test_the_best_connected_members_come_first() -> None:
@@ -48,9 +48,24 @@ def test_another_document_comes_before_more_of_the_same() -> None:
 def test_another_region_comes_before_more_of_the_same() -> None:
     said = [[("a", "p", "q", 1.0)], [("b", "r", "s", 0.9)], [("c", "t", "u", 0.8)]]
     regions = {"a": {"region": "north"}, "b": {"region": "north"}, "c": {"region": "south"}}
-    assert whole(said, limit=2, metadata=regions) == [0, 1]
-    assert whole(said, limit=2, metadata=regions, keys=["region"]) == [0, 2]
-    assert whole(said, limit=2, metadata={"a": {}, "b": {}}, keys=["region"]) == [0, 1], "no value is no group"
+    assert whole(said, limit=2) == [0, 1]
+    assert whole(said, limit=2, metadata=regions) == [0, 2]
+    assert whole(said, limit=2, metadata={"a": {}, "b": {}, "c": {"region": "south"}}) == [0, 1], "no value is no group"
+
+
+def test_a_key_that_one_document_in_many_has_counts_as_any() -> None:
+    said = [[("a", "p", "q", 1.0)], [("b", "r", "s", 0.9)], [("c", "t", "u", 0.8)]]
+    said += [[(f"z{at}", f"v{at}", f"w{at}", 0.1)] for at in range(60)]
+    authors = {f"z{at}": {"author": f"author {at}"} for at in range(60)}
+    assert whole(said, limit=2, metadata=authors) == [0, 1]
+    assert whole(said, limit=2, metadata={**authors, "a": {"kind": "x"}, "b": {"kind": "x"}}) == [0, 2]
+
+
+def test_many_keys_do_not_make_all_sentences_alike() -> None:
+    """Each sentence taken reduces the rest by every shared key: what is left still has its order."""
+    said = [[(f"d{at}", f"p{at}", f"q{at}", 0.3 + at / 10)] for at in range(7)]
+    shared = {f"key{at}": "same" for at in range(40)}
+    assert whole(said) == whole(said, metadata={f"d{at}": shared for at in range(7)}) == [6, 5, 4, 3, 2]
 
 
 def test_headings_only_stand_in_for_nothing() -> None:
@@ -65,20 +80,20 @@ def test_ties_go_to_the_earlier_sentence_of_the_smaller_document_id() -> None:
 def test_a_community_without_assertions_of_its_own_quotes_those_about_its_members() -> None:
     made = statements([[("a", "x", "y", 0.9)], [("b", "y", "z", 0.9)]])
     tree = tree_of(made.entities, {"x": (0,), "y": (1,), "z": (1,)})
-    assert summarise(tree, material(made, [])) == {0: (0,), 1: (1,)}
+    assert summarise(tree, material(made)) == {0: (0,), 1: (1,)}
 
 
 def test_a_community_that_nothing_speaks_of_has_no_sentence() -> None:
     made = statements([[("a", "x", "y", 0.9)]])
     tree = Tree(entities=("w", "x", "y"), paths=np.array([[0], [1], [1]], np.int32), nodes=())
     shifted = replace(made, entities=["w", "x", "y"], subject=made.subject + 1, object=made.object + 1)
-    assert summarise(tree, material(shifted, [])) == {0: (), 1: (0,)}
+    assert summarise(tree, material(shifted)) == {0: (), 1: (0,)}
 
 
 def test_entities_in_no_community_do_not_count() -> None:
     made = statements([[("a", "x", "y", 0.9)], [("b", "new", "y", 1.0)], [("c", "new", "old", 1.0)]])
     tree = tree_of(made.entities, {"new": (-1,), "old": (-1,), "x": (0,), "y": (0,)})
-    assert summarise(tree, material(made, [])) == {0: (0,)}
+    assert summarise(tree, material(made)) == {0: (0,)}
 
 
 def test_the_broader_is_made_of_sentences_of_its_parts() -> None:
@@ -86,7 +101,7 @@ def test_the_broader_is_made_of_sentences_of_its_parts() -> None:
     said += [[("b", f"y{at}", f"y{at + 1}", 0.5)] for at in range(3)]
     made = statements(said)
     tree = tree_of(made.entities, {name: (0, 1 if name[0] == "x" else 2) for name in made.entities})
-    found = material(made, [])
+    found = material(made)
     leaves = summarise(tree, found)
     all_of = compose(tree, leaves, found)
     assert {number: all_of[number] for number in leaves} == leaves
@@ -103,4 +118,4 @@ def test_only_so_many_sentences_are_weighed_and_the_best_is_among_them() -> None
 def test_statements_of_nothing() -> None:
     made = statements([])
     tree = Tree(entities=(), paths=np.zeros((0, 0), np.int32), nodes=())
-    assert summarise(tree, material(made, ["region"])) == {}
+    assert summarise(tree, material(made)) == {}

@@ -10,8 +10,10 @@ import pytest
 from evigraph import Evigraph
 from evigraph.communities import Coverage, GroupCoverage
 from evigraph.query.coverage import cover, coverage_of, sentence, thin
+from evigraph.query.overview import relevance
 from evigraph.query.pipeline import STEPS
 from evigraph.query.request import parse
+from evigraph.store import Snapshot
 from small import OneStore
 from wide import CORPUS, EVERYTHING, QUESTION
 
@@ -88,6 +90,44 @@ def test_a_corpus_wide_question_answered_locally_shows_how_narrow_that_is(wide: 
         assert (run.text or "").endswith(sentence(run.coverage))
         assert any("cites 1 of 12 documents" in reason for reason in run.ledger.degraded)
         assert any("1 of 3 values of region; not on east, south" in reason for reason in run.ledger.degraded)
+
+
+def test_without_a_tree_other_modes_cluster_nothing_to_count(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = store.engine()
+    graph.index(CORPUS)
+    monkeypatch.setattr(Snapshot, "community_graph", lambda self: pytest.fail("was clustered"))
+    with graph.queries.open(parse({"query": QUESTION, "mode": "naive"})) as run:
+        run.corpus_wide = True
+        for step in STEPS:
+            step(run)
+        found = run.coverage
+    assert found is not None
+    assert found.documents > 0
+    assert set(found.groups) == {"region", "programme"}
+    assert (found.communities, found.communities_consulted, found.communities_in_scope) == (0, 0, 0)
+    assert (found.assertions, found.assertions_in_scope) == (0, 0)
+    assert not [reason for reason in run.ledger.degraded if reason.startswith("communities")]
+    assert "communities" not in (run.text or "")
+
+
+def test_consulted_are_those_that_a_passage_which_was_read_speaks_of(
+    wide: Evigraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relevance, "CANDIDATES", 3)
+    with wide.queries.open(parse({"query": QUESTION, "mode": "thematic_overview"})) as run:
+        for step in STEPS:
+            step(run)
+        assert run.overview is not None
+        assert run.coverage is not None
+        of_entity = run.overview.view.community_of(0)
+        rows = run.snapshot.mentions_in(sorted(run.overview.relevance.read))
+        claims = run.snapshot.community_claims()
+    read = {of_entity[row.entity_id] for row in rows}
+    assert len(run.overview.relevance.read) == 3
+    assert run.coverage.communities_consulted == len(read) < run.coverage.communities_in_scope
+    subjects = [of_entity[claims.entities[at]] for at in claims.subject]
+    assert run.coverage.assertions == sum(number in read for number in subjects) < len(subjects)
+    assert run.coverage.communities <= len(read)
 
 
 def test_other_answers_state_no_coverage(wide: Evigraph) -> None:

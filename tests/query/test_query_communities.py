@@ -302,6 +302,84 @@ def test_a_refresh_keeps_the_tree_and_renews_what_changed(store: OneStore) -> No
     assert not engine.communities.refresh().published
 
 
+def inputs_of(engine: Evigraph) -> set[Any]:
+    """What each community's summary is made of, taken together one by one: its members, the assertions among them (or,
+    without any, about them) by document and revision, and its parts."""
+    with engine.store.snapshot(engine.workspace) as snapshot:
+        said, members, nodes = snapshot.community_statements(), snapshot.tree_members(), snapshot.tree_nodes()
+    rows = []
+    for at in range(len(said.subject)):
+        entry = said.documents[said.document[said.sentence[at]]]
+        ends = said.entities[said.subject[at]], said.entities[said.object[at]]
+        rows.append((*ends, int(said.assertion[at]), entry.document_id, entry.revision))
+    found: dict[int, Any] = {}
+    for node in sorted(nodes, key=lambda node: -node.last_level):
+        own = frozenset(entity for entity, path in members.items() if path[node.level] == node.number)
+        among = [row for row in rows if row[0] in own and row[1] in own]
+        about = [row for row in rows if row[0] in own or row[1] in own]
+        parts = frozenset(found[part.number] for part in nodes if part.parent == node.number)
+        found[node.number] = own, frozenset(among or about), parts
+    return set(found.values())
+
+
+UNRELATED = item(
+    "zz",
+    "Zora Quill visited Ostrava on day 900 of the year. Zora Quill repaired Umbria.",
+    title="Other",
+    source="other/zz.md",
+    metadata={"author": "author 51", "colour": "green"},
+)
+
+
+@pytest.mark.parametrize("action", ["build", "refresh"])
+@pytest.mark.parametrize("authors", [50, 0])
+def test_what_has_nothing_to_do_with_a_community_leaves_its_summary(store: OneStore, action: str, authors: int) -> None:
+    """One more document makes more values of a key, and another key, than there were."""
+    engine = store.engine()
+    items = corpus(50)
+    for at, entry in enumerate(items[:authors]):
+        entry["metadata"] = {**entry["metadata"], "author": f"author {at}"}
+    engine.index(items)
+    engine.communities.build()
+    before, shown = inputs_of(engine), {without_revisions(one)[1:3] for one in everything(engine)}
+    engine.index([UNRELATED])
+    report = getattr(engine.communities, action)()
+    after = inputs_of(engine)
+    assert (report.cost.written, report.cost.reused) == (len(after - before), len(after & before))
+    assert report.estimate.written == report.cost.written
+    if action == "refresh":
+        assert (report.cost.written, report.cost.reused) == (0, len(before))
+        assert {without_revisions(one)[1:3] for one in everything(engine)} == shown
+    else:
+        assert report.cost.written > 0
+        assert report.cost.reused > len(before) // 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_written_is_what_changed(store: OneStore, seed: int) -> None:
+    engine, rng = store.engine(), random.Random(seed)
+    engine.index(corpus(30, seed))
+    engine.communities.build()
+    for step in range(3):
+        before = inputs_of(engine)
+        engine.index([document(rng.randrange(40), rng, marker=f"wet {step}")])
+        engine.delete(f"d{rng.randrange(30):03}")
+        report = rng.choice([engine.communities.build, engine.communities.refresh])()
+        after = inputs_of(engine)
+        assert (report.cost.written, report.cost.reused) == (len(after - before), len(after & before))
+
+
+def test_a_tree_of_an_empty_workspace_is_no_tree(store: OneStore) -> None:
+    engine = store.engine()
+    engine.communities.build()
+    assert engine.communities.show().notes == ()
+    engine.index(corpus(6))
+    listed = engine.communities.show()
+    assert listed.origin == "components"
+    assert sum(community.size for community in listed.communities) == len(entities_of(engine))
+    assert "none of the entities in scope" in listed.notes[0]
+
+
 def test_a_refresh_of_a_tree_whose_entities_are_all_gone(store: OneStore) -> None:
     engine = store.engine()
     engine.index([item("one", "Corrick Vane visited Tarn.", title="Note")])
@@ -310,7 +388,9 @@ def test_a_refresh_of_a_tree_whose_entities_are_all_gone(store: OneStore) -> Non
     engine.index([item("two", "Hana Sefu repaired Lowani.", title="Memo")])
     report = engine.communities.refresh()
     assert (report.published, report.levels) == (True, ())
-    assert engine.communities.show().total == 0
+    listed = engine.communities.show()
+    assert (listed.total, listed.origin, listed.staleness) == (1, "components", None)
+    assert "none of the entities in scope" in listed.notes[0]
     assert engine.communities.build().cost.written == 1
     assert engine.communities.show().communities[0].summary == "Hana Sefu repaired Lowani."
 
@@ -374,6 +454,8 @@ def test_a_large_filtered_scope_uses_the_tree_cut_down(built: Evigraph, monkeypa
     allowed = {f"d{number:03}" for number in (1, *range(10, 20))}
     listed = built.communities.show(limit=1_000, **scope)
     assert listed.origin == "restricted"
+    assert listed.staleness is None, "it would count what the filter hides"
+    assert "cut down to the scope" in listed.notes[0]
     assert listed.communities
     for community in everything(built, **scope):
         assert {quote.document_id for quote in community.quotes} <= allowed
@@ -383,6 +465,68 @@ def test_a_large_filtered_scope_uses_the_tree_cut_down(built: Evigraph, monkeypa
         view.communities([node.number for node in view.at(0)])
         assert "cut down to the scope" in view.notes[0]
         assert set(view.community_of(0)) <= set(tree_of(built))
+
+
+def test_a_restricted_scope_tells_nothing_of_what_it_hides(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "RECLUSTERED", 10)
+    engine = store.engine()
+    engine.index(corpus(24))
+    engine.communities.build()
+    scope = {"metadata_filter": {"region": "north"}}
+    before = engine.communities.show(**scope)
+    engine.index([{**UNRELATED, "metadata": {"region": "south"}}])
+    after = engine.communities.show(**scope)
+    assert (after.notes, after.staleness, after.communities) == (before.notes, None, before.communities)
+    assert engine.communities.show().staleness.documents_newer == 1  # type: ignore[union-attr]
+    assert "newer than the tree" in engine.communities.show().notes[0]
+
+
+def test_a_summary_that_lost_most_of_its_sentences_is_made_anew(store: OneStore) -> None:
+    engine = store.engine()
+    engine.index(corpus(40))
+    engine.communities.build()
+    with engine.store.snapshot(engine.workspace) as snapshot:
+        stored = snapshot.tree_summaries([node.number for node in snapshot.tree_nodes()])
+    top = engine.communities.community("c0")
+    assert len({quote.document_id for quote in top.quotes}) == 5
+    for quote in top.quotes[:2]:
+        engine.delete(quote.document_id)
+    kept = engine.communities.community("c0")
+    assert [quote.text for quote in kept.quotes] == [quote.text for quote in top.quotes[2:]]
+    engine.delete(top.quotes[2].document_id)
+    anew = engine.communities.community("c0")
+    assert len(stored[0].references) == len(anew.quotes) == 5
+    gone = {quote.document_id for quote in top.quotes[:3]}
+    assert not gone & {quote.document_id for quote in anew.quotes}
+    listed = engine.communities.show()
+    assert any("rest on text out of scope" in note for note in listed.notes)
+
+
+def test_one_question_reads_the_graph_once(store: OneStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it read all statements for communities that have no sentence."""
+    engine = store.engine()
+    engine.index([*corpus(12), item("title", "nothing is told here of anybody.", title="Zanzibar")])
+    engine.communities.build()
+    with engine.store.snapshot(engine.workspace) as snapshot:
+        monkeypatch.setattr(snapshot, "community_statements", lambda: pytest.fail("all statements were read"))
+        view = open_tree(snapshot)
+        silent = [node.number for node in view.at(0) if view.members(node.number) == ("location:zanzibar",)]
+        (shown,) = view.communities(silent)
+        assert shown.summary == "nothing is told here of anybody."
+        assert view.notes == ()
+        assert snapshot.community_claims() is snapshot.community_claims()
+
+
+def test_communities_that_nothing_is_asserted_of_quote_the_first_document(store: OneStore) -> None:
+    """By its id, and not by what its id happens to hash to."""
+    for seed in range(6):
+        engine = store.engine()
+        ids = [f"{letter}{seed}" for letter in "abcdef"]
+        engine.index([item(one, f"it is told by {one} that nothing is.", title="Zanzibar") for one in reversed(ids)])
+        for _ in range(2):
+            (shown,) = engine.communities.show().communities
+            assert [quote.document_id for quote in shown.quotes] == ids[:1]
+            engine.communities.build()
 
 
 def test_an_earlier_generation_has_its_own_tree(store: OneStore) -> None:
@@ -523,12 +667,30 @@ def test_a_model_writes_the_summaries_from_below(store: OneStore) -> None:
         assert community.summary.endswith("[1]")
         assert " ".join(community.quotes[0].text.split()) in community.summary
     asked = [messages[-1].content for messages in chat.calls]
-    leaf = [index for index, text in enumerate(asked) if "\nPart 1, " not in text]
-    upper = [index for index, text in enumerate(asked) if "\nPart 1, " in text]
+    leaf = [index for index, text in enumerate(asked) if "\nPart 1: " not in text]
+    upper = [index for index, text in enumerate(asked) if "\nPart 1: " in text]
     assert upper
     assert min(upper) > min(leaf)
     parts = asked[upper[0]].count("\nPart ")
     assert parts >= 2, "the summaries of its parts"
+
+
+def test_a_model_is_told_no_name_that_its_sentences_do_not_hold(store: OneStore) -> None:
+    """A name that a merge borrows from another document would outlive that document in the summary."""
+    chat = ScriptedChat(echo)
+    engine = store.engine(chat=chat)
+    engine.index(
+        [
+            item("memo", "Corrick Vane supplied the pumps at Lowani. Corrick Vane managed the depot at Lowani."),
+            item("secret", "Quentin Silver signed the lease of Hollow House."),
+        ]
+    )
+    ids = [engine.entities.search(name).entities[0].id for name in ("Quentin Silver", "Corrick Vane")]
+    engine.entities.merge(ids, canonical=ids[0])
+    engine.communities.build()
+    told = [message for messages in chat.calls for message in messages[-1].content.splitlines() if "Lowani" in message]
+    assert told
+    assert not any("Silver" in line for line in told)
 
 
 def test_only_what_changed_is_asked_again(store: OneStore) -> None:
@@ -621,3 +783,106 @@ def test_what_a_question_costs_at_each_level(store: OneStore) -> None:
         assert level.query_tokens > 300 * level.query_calls
     offline = Communities(engine.store, engine.workspace, None)
     assert {(level.query_calls, level.query_tokens) for level in offline.status().levels} == {(0, 0)}
+
+
+# --------------------------------------------------------------------------- with a model, and then without
+
+
+def without_model(engine: Evigraph) -> Communities:
+    return Communities(engine.store, engine.workspace, None)
+
+
+def texts(engine: Evigraph) -> dict[str, str]:
+    """Summaries that the model wrote."""
+    return {one.id: one.summary for one in everything(engine) if one.summarised_by == "model"}
+
+
+def test_without_a_model_what_one_wrote_is_kept(store: OneStore) -> None:
+    chat = ScriptedChat(echo)
+    engine = with_model(store, chat)
+    engine.communities.build()
+    written = texts(engine)
+    offline = without_model(engine)
+    for run in (offline.build, offline.refresh):
+        report = run()
+        assert (report.published, report.warnings) == (False, ())
+        assert (report.cost.written, report.cost.reused) == (0, len(written))
+    assert offline.status().build_estimate == report.estimate
+    assert texts(engine) == written
+    before, calls = inputs_of(engine), len(chat.calls)
+    engine.index([document(2, random.Random(8), marker="wet")])
+    report = offline.refresh()
+    changed = len(inputs_of(engine) - before)
+    assert 0 < changed == report.cost.written == len(written) - report.cost.reused
+    assert report.warnings[0].startswith(f"{changed} summaries by a chat model were replaced")
+    assert len(report.warnings) == 1
+    left = texts(engine)
+    assert len(left) == len(written) - changed
+    assert left.items() <= written.items()
+    assert engine.communities.status().summarised_by == "mixed"
+    assert offline.refresh().warnings == ()
+    report = engine.communities.refresh()
+    assert report.cost.calls == changed == len(chat.calls) - calls
+    assert engine.communities.status().summarised_by == "model"
+
+
+def test_another_model_writes_all_of_them(store: OneStore) -> None:
+    engine = with_model(store, ScriptedChat(echo))
+    count = engine.communities.build().cost.communities
+    other = ScriptedChat(echo)
+    other.name = "another"
+    report = Communities(engine.store, engine.workspace, other).refresh()
+    assert report.cost.calls == report.cost.written == len(other.calls) == count
+
+
+def test_a_model_that_declines_is_not_asked_again(store: OneStore) -> None:
+    def declines(messages: Sequence[Message]) -> str:
+        return "NO_SUMMARY" if len(chat.calls) % 3 == 0 else echo(messages)
+
+    chat = ScriptedChat(declines)
+    engine = with_model(store, chat)
+    report = engine.communities.build()
+    extractive = {one.id for one in everything(engine) if one.summarised_by == "extractive"}
+    assert extractive
+    (warning,) = (warning for warning in report.warnings if "nothing to summarise" in warning)
+    assert warning.startswith(f"{len(extractive)} summaries are extractive")
+    assert engine.communities.status().summarised_by == "mixed"
+    calls = len(chat.calls)
+    for run in (engine.communities.build, engine.communities.refresh, without_model(engine).build):
+        again = run()
+        assert (again.published, again.cost.written, again.cost.reused) == (False, 0, report.cost.communities)
+        assert not any("nothing to summarise" in warning for warning in again.warnings)
+    assert len(chat.calls) == calls
+    before = inputs_of(engine)
+    engine.index([document(2, random.Random(8), marker="wet")])
+    assert engine.communities.refresh().cost.calls == len(inputs_of(engine) - before)
+
+
+def test_a_model_that_always_declines(store: OneStore) -> None:
+    engine = with_model(store, ScriptedChat(lambda messages: "NO_SUMMARY"))
+    assert engine.communities.build().published
+    assert engine.communities.status().summarised_by == "extractive"
+    for run in (engine.communities.build, without_model(engine).build):
+        assert not run().published
+
+
+def test_nothing_is_published_where_the_model_fails_as_before(store: OneStore) -> None:
+    def never(messages: Sequence[Message]) -> str:
+        raise ModelUnavailable("connection refused")
+
+    engine = with_model(store, ScriptedChat(never))
+    assert engine.communities.build().published
+    again = engine.communities.build()
+    assert not again.published
+    assert again.cost.failed > 0
+
+
+def test_progress_with_a_model_reaches_its_total(store: OneStore) -> None:
+    """Also where nobody has to be asked about some communities."""
+    engine = store.engine(chat=ScriptedChat(echo))
+    engine.index([*corpus(18), item("title", "nothing is told here of anybody.", title="Zanzibar")])
+    seen: list[tuple[int, int]] = []
+    report = engine.communities.build(progress=lambda step: seen.append((step.documents_done, step.documents_total)))
+    assert report.cost.calls < report.cost.written
+    assert seen == [(done, report.cost.written) for done in range(report.cost.written + 1)]
+    assert engine.communities.status().summarised_by == "model", "what says nothing needs no writer"

@@ -70,6 +70,15 @@ def test_every_route_refuses_unknown_query_parameters(client: httpx2.Client) -> 
             assert problem_of(refused, 422, "unknown_field")["detail"] == "unknown field 'no_such'"
 
 
+@pytest.mark.parametrize("path", ["/api/v1/prune", "/api/v1/communities/build", "/api/v1/communities/refresh"])
+@pytest.mark.parametrize("body", [b'{"level": 3}', b'{"bad":', b"x"])
+def test_a_body_where_none_is_read_is_refused(client: httpx2.Client, path: str, body: bytes) -> None:
+    jobs = client.get("/api/v1/jobs").json()
+    refused = client.post(path, content=body, headers={"content-type": "application/json"})
+    assert problem_of(refused, 422, "invalid_value")["detail"] == "this operation takes no body"
+    assert client.get("/api/v1/jobs").json() == jobs
+
+
 def test_a_parameter_given_twice_is_refused(client: httpx2.Client) -> None:
     problem_of(client.get(f"{DOCUMENTS}?as_of=1&as_of=2"), 422, "invalid_value")
 

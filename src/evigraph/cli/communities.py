@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -16,6 +17,8 @@ Options = Mapping[str, Any]
 """Keyword arguments of `engine.communities`; what is None or absent is left to its default."""
 
 PATH = "/api/v1/communities"
+
+_ID = re.compile(r"c?\d+")
 
 
 class CommunityBackend(Protocol):
@@ -84,8 +87,9 @@ class RemoteCommunities:
         return self._request("GET", PATH, params=url_parameters(options))
 
     def community(self, community_id: str, options: Options) -> Json:
-        # An empty piece would make it the path of the list; a server refuses a blank one with the engine's words.
-        path = f"{PATH}/{quote(community_id or ' ', safe='')}"
+        # An empty piece would make it the path of the list, and a word that of another read; a server refuses what is
+        # no id with the engine's words.
+        path = f"{PATH}/{quote(community_id if _ID.fullmatch(community_id) else f' {community_id}', safe='')}"
         return self._request("GET", path, params=url_parameters(options))
 
 

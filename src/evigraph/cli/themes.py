@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evigraph.cli.render import QUOTE_WIDTH, citations, note, say, shorten, table
+from evigraph.communities import FEW_VALUES
 
 Json = Mapping[str, Any]
 
@@ -15,8 +16,6 @@ THEMES = 10
 """Communities of an answer that are listed; `--json` has all."""
 MISSING = 8
 """Groups named as missing; more are counted."""
-FEW_VALUES = 12
-"""Values up to which a metadata key is told as a group; `--json` has all."""
 TITLE_WIDTH = 48
 
 
@@ -128,16 +127,16 @@ def communities(found: Json) -> None:
         )
     if found["total"] > len(found["communities"]):
         note(f"{len(found['communities'])} of {found['total']} communities are shown")
-    if found["origin"] != "built":
-        note(_ORIGINS[found["origin"]])
-    if found["staleness"] is not None and found["staleness"]["stale"]:
-        note(f"stale: {staleness(found['staleness'])}")
+    if found["origin"] == "scope":
+        note("the documents in scope were clustered by themselves")
+    for told in found["notes"]:
+        note(told)
 
 
-_ORIGINS = {
-    "scope": "the documents in scope were clustered by themselves",
-    "restricted": "the built communities are shown as far as the scope reaches; it is too large to be clustered anew",
-    "components": "no communities are built: these are connected parts of the graph; `evigraph communities build`",
+_SUMMARISERS = {
+    "extractive": "summarised by the extractive summariser",
+    "mixed": "summarised by the model in part, the rest by the extractive summariser",
+    "model": "summarised by the model summariser",
 }
 
 
@@ -149,7 +148,7 @@ def community(found: Json) -> None:
         f"{found['size']} entities, {found['relationships']} relationships, {found['documents']} documents{above}\n\n"
         f"{found['summary']}\n"
     )
-    say(f"summarised by the {found['summarised_by']} summariser")
+    say(_SUMMARISERS[found["summarised_by"]])
     if found["quotes"]:
         citations([{**quote, "n": n, "quote": quote["text"]} for n, quote in enumerate(found["quotes"], start=1)])
     say(f"most connected: {', '.join(found['entities'])}")
@@ -165,7 +164,7 @@ def status(found: Json) -> None:
     if found["built"]:
         say(
             f"{found['entities']} entities in {len(found['levels'])} levels, "
-            f"summarised by the {found['summarised_by']} summariser; generation {found['generation']}"
+            f"{_SUMMARISERS[found['summarised_by']]}; generation {found['generation']}"
         )
         say(f"since the clustering: {staleness(found['tree'])}")
         say(f"since the summaries: {staleness(found['summaries'])}")

@@ -7,7 +7,7 @@ leaves the old tree in force, whole.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from evigraph.models.meter import Metered
 from evigraph.models.ports import ChatModel
 from evigraph.reports import Progress
 from evigraph.store import Snapshot, Store
+from evigraph.store.communities import StoredSummary
 from evigraph.store.jobs import recorded
 from evigraph.store.state import TreeRecord
 from evigraph.store.trees import StagedSummary, publish_tree, stage_summaries, stage_tree
@@ -62,19 +63,21 @@ def run(
                 raise NotFound(cause, hint="build them: `evigraph communities build`")
             tree = tree_in_force(snapshot) if action == "refresh" else None
             made = draft(snapshot, chat.name if chat else "", tree)
-            kept = reusable(snapshot, made)
+            stored = in_force(snapshot)
+            kept = reusable(stored, made)
             estimate = expected_cost(made, kept)
             record.note(communities=estimate.communities, reused=estimate.reused)
             record.save()
             told = _Told(progress, total=estimate.written, started=started)
             summaries, cost, warnings = _summaries(snapshot, made, kept, _Model(chat, concurrency), told)
-            final = _published(store, workspace, snapshot, _Made(made, summaries, len(kept), action))
+            warnings = warnings if chat else _replaced(stored, summaries)
+            final = _published(store, workspace, snapshot, _Made(made, summaries, stored, action))
         record.note(published=final is not None, failed=cost.failed, calls=cost.calls)
-    in_force = final or snapshot.state.tree
-    assert in_force is not None
+    standing = final or snapshot.state.tree
+    assert standing is not None
     return Built(
-        record=in_force,
-        generation=in_force.generation if final else snapshot.generation,
+        record=standing,
+        generation=standing.generation if final else snapshot.generation,
         published=final is not None,
         estimate=estimate,
         cost=cost,
@@ -84,29 +87,35 @@ def run(
     )
 
 
-def reusable(snapshot: Snapshot, made: Draft) -> dict[int, StagedSummary]:
-    """Summaries in force whose inputs are those of a community of the draft, by its number."""
-    record = snapshot.state.tree
-    if record is None:
-        return {}
-    stored = snapshot.tree_summaries([node.number for node in snapshot.tree_nodes()])
-    by_hash = {
-        summary.input_hash: summary
-        for _, summary in sorted(stored.items())
-        if not summary.dropped and (summary.text is not None or not summary.model)
-    }
+def in_force(snapshot: Snapshot) -> dict[int, StoredSummary]:
+    """Stored summaries of the communities in force, by number."""
+    return snapshot.tree_summaries([node.number for node in snapshot.tree_nodes()])
+
+
+def reusable(stored: Mapping[int, StoredSummary], made: Draft) -> dict[int, StagedSummary]:
+    """Stored summaries whose inputs are those of a community of the draft, by its number. Where no chat model is there
+    to write, those by any model are as good as ever."""
+    by_hash = {summary.input_hash: summary for _, summary in sorted(stored.items()) if not summary.dropped}
+    models = [made.writer] if made.writer else sorted({summary.model for summary in stored.values()} - {""})
     kept = {}
-    for number, input_hash in made.hashes.items():
-        summary = by_hash.get(input_hash)
-        if summary is not None:
-            kept[number] = StagedSummary(
-                number=number,
-                input_hash=input_hash,
-                references=summary.references,
-                text=summary.text,
-                model=summary.model,
-            )
+    for number in made.inputs:
+        asked = bool(made.writer and made.chosen[number])
+        for writer in models if asked else [*models, ""]:
+            summary = by_hash.get(made.input_hash(number, writer))
+            if summary is not None:
+                kept[number] = _staged(number, summary)
+                break
     return kept
+
+
+def _staged(number: int, summary: StoredSummary) -> StagedSummary:
+    return StagedSummary(
+        number=number,
+        input_hash=summary.input_hash,
+        references=summary.references,
+        text=summary.text,
+        model=summary.model,
+    )
 
 
 # --------------------------------------------------------------------------- summaries
@@ -168,6 +177,18 @@ def _summaries(
     return [together[number] for number in sorted(together)], cost, warnings
 
 
+def _replaced(stored: Mapping[int, StoredSummary], summaries: Sequence[StagedSummary]) -> tuple[str, ...]:
+    """A warning where summaries that a chat model wrote are in force no more, and none is there to write others."""
+    kept = {summary.input_hash for summary in summaries if summary.text}
+    gone = sum(not summary.extractive and summary.input_hash not in kept for summary in stored.values())
+    if not gone:
+        return ()
+    return (
+        f"{gone} summaries by a chat model were replaced by extractive ones, since what they are made of changed and no"
+        " chat model is configured",
+    )
+
+
 def _warnings(outcome: Outcome, metered: Metered, gone: Exception | None) -> tuple[str, ...]:
     """What was not as asked, in sentences."""
     found = []
@@ -175,12 +196,18 @@ def _warnings(outcome: Outcome, metered: Metered, gone: Exception | None) -> tup
         found.append(f"{outcome.failed} summaries are extractive, since the chat model could not be asked for them")
     if gone is not None:
         found.append(f"the chat model was given up after several failures in a row: {gone}")
+    if outcome.declined:
+        found.append(f"{outcome.declined} summaries are extractive, since the chat model found nothing to summarise")
     if outcome.empty:
         found.append(f"{outcome.empty} summaries are extractive, since nothing that the chat model wrote could be kept")
     if outcome.unsupported:
         found.append(
             f"{outcome.unsupported} sentences of the chat model were left out, since what they cite does not hold them"
         )
+    if outcome.ordered:
+        found.append(f"{outcome.ordered} times a sentence that gives orders to a model was not shown to it")
+    if outcome.obeyed:
+        found.append(f"{outcome.obeyed} sentences of the chat model that gave or repeated such an order were left out")
     if outcome.removed:
         found.append(f"{outcome.removed} citations of sentences that do not exist were removed")
     if metered.unreported:
@@ -195,7 +222,7 @@ def _warnings(outcome: Outcome, metered: Metered, gone: Exception | None) -> tup
 class _Made:
     draft: Draft
     summaries: list[StagedSummary]
-    kept: int
+    stored: Mapping[int, StoredSummary]
     action: Action
 
 
@@ -203,7 +230,7 @@ def _published(store: Store, workspace: str, snapshot: Snapshot, made: _Made) ->
     """Stage and publish; None where what is in force says the same already."""
     old = snapshot.state.tree
     tree = old.tree if old is not None and (made.action == "refresh" or _same_tree(snapshot, old, made.draft)) else ""
-    edition = old.edition if old is not None and tree and made.kept == len(made.summaries) else ""
+    edition = old.edition if old is not None and tree and _same_summaries(made) else ""
     record = _record(snapshot, made, old)
     if old is not None and edition and not _moved(snapshot, old, record):
         return None
@@ -224,6 +251,15 @@ def _same_tree(snapshot: Snapshot, old: TreeRecord, made: Draft) -> bool:
     return snapshot.tree_members() == dict(zip(tree.entities, map(tuple, tree.paths.tolist()), strict=True))
 
 
+def _same_summaries(made: _Made) -> bool:
+    """Whether the edition in force says the same of every community."""
+    stored = {number: _staged(number, found) for number, found in made.stored.items() if not found.dropped}
+    return all(
+        stored.get(summary.number) == replace(summary, references=tuple(summary.references))
+        for summary in made.summaries
+    )
+
+
 def _moved(snapshot: Snapshot, old: TreeRecord, new: TreeRecord) -> bool:
     """Whether a record must be published although tree and summaries are those in force: it was made of less."""
     tree, summaries = snapshot.tree_staleness(old)
@@ -238,7 +274,7 @@ def _record(snapshot: Snapshot, made: _Made, old: TreeRecord | None) -> TreeReco
         "summarised_at": snapshot.generation,
         "summarised_documents": documents,
         "summarised_assertions": assertions,
-        "summarised_by": "model" if any(summary.text for summary in made.summaries) else "extractive",
+        "summarised_by": _summarised_by(made.summaries),
         "levels": made.draft.figures,
         "generation": 0,
     }
@@ -253,3 +289,11 @@ def _record(snapshot: Snapshot, made: _Made, old: TreeRecord | None) -> TreeReco
         entities=len(made.draft.tree.entities),
         **fresh,
     )
+
+
+def _summarised_by(summaries: Sequence[StagedSummary]) -> Literal["extractive", "mixed", "model"]:
+    """Who wrote the summaries that say something."""
+    by_model = {bool(summary.text) for summary in summaries if summary.references}
+    if by_model == {True}:
+        return "model"
+    return "mixed" if True in by_model else "extractive"

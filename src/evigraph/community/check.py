@@ -17,11 +17,13 @@ _MARKERS = re.compile(rf"(?:{MARKER.pattern})+", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checked:
-    """The text that is kept ("" for none), how many sentences were not, and how many unknown numbers were removed."""
+    """The text that is kept ("" for none), how many sentences were not, and how many unknown numbers were removed.
+    `declined` tells that the model found nothing to summarise."""
 
     text: str
     unsupported: int
     removed: int
+    declined: bool = False
 
 
 def checked(reply: str, known: int, text_of: Callable[[int], str], languages: Sequence[str]) -> Checked:
@@ -29,7 +31,7 @@ def checked(reply: str, known: int, text_of: Callable[[int], str], languages: Se
     kept: list[str] = []
     unsupported = removed = 0
     if reply.strip().strip(".").upper() == NOTHING:
-        return Checked(text="", unsupported=0, removed=0)
+        return Checked(text="", unsupported=0, removed=0, declined=True)
     for raw in _sentences(reply, languages):
         claim = " ".join(MARKER.sub("", raw).split())
         if not _WORD.search(claim):

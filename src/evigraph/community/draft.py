@@ -12,7 +12,7 @@ import numpy as np
 from evigraph.community.cluster import Links, Tree, as_array, cluster, modularity
 from evigraph.community.compose import children, compose
 from evigraph.community.counted import Counted
-from evigraph.community.hashes import input_hashes
+from evigraph.community.hashes import by_writer, input_hashes
 from evigraph.community.prompt import PROMPT
 from evigraph.community.summarise import PARAMETERS, Material, material, summarise
 from evigraph.store import Snapshot
@@ -27,8 +27,8 @@ PARTS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A tree with what its summaries are made of. `writer` names the chat model, "" without one. `hashes` are of the
-    inputs of each summary as `writer` makes it, `extractive_hashes` as it is without."""
+    """A tree with what its summaries are made of. `writer` names the chat model, "" without one. `inputs` has the hash
+    of each community's own inputs."""
 
     tree: Tree
     statements: Statements
@@ -37,8 +37,7 @@ class Draft:
     writer: str
     figures: tuple[Mapping[str, Any], ...]
     chosen: Mapping[int, tuple[int, ...]]
-    hashes: Mapping[int, str]
-    extractive_hashes: Mapping[int, str]
+    inputs: Mapping[int, str]
 
     @cached_property
     def shown(self) -> dict[int, tuple[int, ...]]:
@@ -62,16 +61,21 @@ class Draft:
             levels[node.last_level].append(node)
         return levels[::-1]
 
-    def extractive(self, number: int) -> StagedSummary:
-        """The extractive summary of a community. Where a model could have written one it keeps the hash of what it is,
-        so that the next run asks again."""
-        hashes = self.extractive_hashes if self.chosen[number] else self.hashes
-        references = [self.statements.reference(at) for at in self.chosen[number]]
-        return StagedSummary(number=number, input_hash=hashes[number], references=references)
+    def input_hash(self, number: int, writer: str) -> str:
+        """Hash of what a community's summary by a chat model is a function of; of the extractive one for ""."""
+        settings = [writer, f"{PROMPT}/{SHOWN}/{PARTS}"] if writer else []
+        return by_writer(self.inputs[number], settings)
 
-    def best(self, number: int, limit: int) -> tuple[str, ...]:
-        """Ids of the best connected members."""
-        return self.counted.best(self.nodes[number], limit)
+    def extractive(self, number: int, *, declined_by: str = "") -> StagedSummary:
+        """The extractive summary of a community. One that a model declined to write has the hash of the model's, so
+        that it is not asked again; where a call failed, the hash tells that no model wrote it, so that the next run
+        asks."""
+        return StagedSummary(
+            number=number,
+            input_hash=self.input_hash(number, declined_by),
+            references=[self.statements.reference(at) for at in self.chosen[number]],
+            model=declined_by,
+        )
 
     def read_parts(self, number: int, known: Mapping[int, StagedSummary]) -> list[int]:
         """The parts whose summaries a chat model reads for a community's: the largest that say anything."""
@@ -85,14 +89,8 @@ def draft(snapshot: Snapshot, writer: str, tree: Tree | None = None) -> Draft:
     if tree is None:
         tree = cluster(graph.entities, graph.links)
     statements = snapshot.community_statements()
-    keys = sorted(snapshot.group_counts())
-    found = material(statements, keys)
+    found = material(statements)
     chosen = compose(tree, summarise(tree, found), found)
-    settings = [PARAMETERS.text, *keys]
-    extractive = input_hashes(tree, statements, ["extractive", *settings])
-    hashes = extractive
-    if writer:
-        hashes = input_hashes(tree, statements, [writer, f"{PROMPT}/{SHOWN}/{PARTS}", *settings])
     return Draft(
         tree=tree,
         statements=statements,
@@ -101,8 +99,7 @@ def draft(snapshot: Snapshot, writer: str, tree: Tree | None = None) -> Draft:
         writer=writer,
         figures=_figures(tree, graph.links, lengths(statements, chosen)),
         chosen=chosen,
-        hashes=hashes,
-        extractive_hashes=extractive,
+        inputs=input_hashes(tree, statements, [PARAMETERS.text]),
     )
 
 

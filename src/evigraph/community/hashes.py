@@ -17,10 +17,11 @@ _BYTES = 8
 
 
 def input_hashes(tree: Tree, statements: Statements, settings: Sequence[str]) -> dict[int, str]:
-    """Hash of the inputs of each community's summary, by number.
+    """Hash of the inputs of each community's summary, by number, whoever writes it.
 
     They are its members, every assertion among them with its ends and the revision that makes it (where there is none,
-    those that touch a member), the hashes of its parts, and `settings`: parameters, group keys, who writes.
+    those that touch a member), the hashes of its parts, and `settings`. A revision's metadata is its own and never
+    changes, so that it needs no place here.
     """
     claims = _claims(statements)
     names = _digests(tree.entities)
@@ -38,6 +39,11 @@ def input_hashes(tree: Tree, statements: Statements, settings: Sequence[str]) ->
             below = "".join(found[part] for part in parts.get(number, ())).encode()
             found[number] = _hash([head, *inputs, below])
     return found
+
+
+def by_writer(inputs: str, writer: Sequence[str]) -> str:
+    """Hash of a summary's inputs and of all that decides what a writer makes of them."""
+    return _hash([inputs.encode(), *(part.encode() for part in writer)])
 
 
 def _hash(parts: Iterable[bytes]) -> str:

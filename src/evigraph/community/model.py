@@ -14,6 +14,7 @@ from evigraph.models.meter import Metered
 from evigraph.store import Snapshot
 from evigraph.store.communities import TreeNode
 from evigraph.store.trees import StagedSummary
+from evigraph.text.instructions import gives_orders, without_obedience
 
 AT_ONCE = 100
 """Communities whose sentences are fetched at once."""
@@ -21,14 +22,19 @@ AT_ONCE = 100
 
 @dataclass(kw_only=True, slots=True)
 class Outcome:
-    """What became of the replies: communities that got no summary from the model, since the call failed (`failed`) or
-    nothing of the reply could be kept (`empty`); sentences left out since what they cite does not hold them, and
-    citations of numbers that do not exist."""
+    """What became of the replies: communities that got no summary from the model, since the call failed (`failed`), the
+    model found nothing to summarise (`declined`), or nothing of the reply could be kept (`empty`); sentences left out
+    since what they cite does not hold them, and citations of numbers that do not exist; sentences of documents that
+    were not shown since they give orders to a model (`ordered`), and those of replies that gave or repeated one
+    (`obeyed`)."""
 
     failed: int = 0
+    declined: int = 0
     empty: int = 0
     unsupported: int = 0
     removed: int = 0
+    ordered: int = 0
+    obeyed: int = 0
 
 
 @dataclass(kw_only=True)
@@ -58,27 +64,39 @@ class ModelWriter:
     def _batch(self, nodes: Sequence[TreeNode], known: Mapping[int, StagedSummary]) -> dict[int, StagedSummary]:
         matter = ReadingMatter(self.snapshot, self.draft, nodes, known)
         asked = [node for node in nodes if matter.supports[node.number]]
+        for _ in range(len(nodes) - len(asked)):
+            self.done()
         replies = self.asker.ask([matter.question(node) for node in asked], self.done)
         found = {node.number: self.draft.extractive(node.number) for node in nodes}
         for node, reply in zip(asked, replies, strict=True):
-            text = self._kept(reply, matter, node.number)
-            if text:
-                found[node.number] = StagedSummary(
-                    number=node.number,
-                    input_hash=self.draft.hashes[node.number],
-                    references=matter.supports[node.number],
-                    text=text,
-                    model=self.draft.writer,
-                )
+            found[node.number] = self._summary(reply, matter, node.number)
         return found
 
-    def _kept(self, reply: str | None, matter: ReadingMatter, number: int) -> str:
+    def _summary(self, reply: str | None, matter: ReadingMatter, number: int) -> StagedSummary:
+        """What is kept of a reply, or the extractive summary."""
         if reply is None:
             self.outcome.failed += 1
-            return ""
-        supports = matter.supports[number]
-        found = checked(reply, len(supports), lambda place: matter.text(supports[place - 1]), self._languages)
+            return self.draft.extractive(number)
+        supports, writer = matter.supports[number], self.draft.writer
+        sentences = [matter.text(support) for support in supports]
+        # The sentence is the last line, below where it stands; one that gives orders bears out nothing.
+        ordered = [gives_orders(sentence.rpartition("\n")[2]) for sentence in sentences]
+        orders = [sentence for sentence, given in zip(sentences, ordered, strict=True) if given]
+        evidence = ["" if given else sentence for sentence, given in zip(sentences, ordered, strict=True)]
+        kept = without_obedience(reply, orders, evidence, self._languages)
+        self.outcome.ordered += len(orders)
+        self.outcome.obeyed += kept.dropped
+        found = checked(kept.text, len(supports), lambda place: evidence[place - 1], self._languages)
         self.outcome.unsupported += found.unsupported
         self.outcome.removed += found.removed
-        self.outcome.empty += not found.text
-        return found.text
+        if found.text:
+            return StagedSummary(
+                number=number,
+                input_hash=self.draft.input_hash(number, writer),
+                references=supports,
+                text=found.text,
+                model=writer,
+            )
+        self.outcome.declined += found.declined
+        self.outcome.empty += not found.declined
+        return self.draft.extractive(number, declined_by=writer if found.declined else "")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from evigraph.models.ports import Message
 from evigraph.text.fence import defuse
+from evigraph.text.instructions import LEFT_OUT, gives_orders
+from evigraph.text.markers import sentences_with_markers
 
-PROMPT = 1
+PROMPT = 2
 """Version of every text in this module; part of each summary's input hash."""
 
 NOTHING = "NO_SUMMARY"
@@ -34,29 +36,20 @@ class Source:
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """A smaller group: its names, and its summary, which cites by the whole's numbers."""
-
-    title: str
-    text: str
-
-
-def leaf_messages(title: str, sources: Sequence[Source]) -> list[Message]:
-    """From sentences of the community itself."""
-    lines = [f"Group: {_line(title)}"]
+def leaf_messages(sources: Sequence[Source]) -> list[Message]:
+    """From sentences of the community itself. The model is told nothing else, not even the names of the members: what
+    it writes then rests on these sentences, and goes where one of them goes."""
+    lines = []
     for source in sources:
-        lines.append(f"[{source.number}] ({_line(source.label)}) {_line(source.text)}")
-        lines += [f"    fact: {_line(fact)}" for fact in source.facts]
+        lines.append(f"[{source.number}] ({_shown(source.label)}) {_shown(source.text)}")
+        # What such a sentence states is no more evidence than the sentence.
+        lines += [] if gives_orders(source.text) else [f"    fact: {_shown(fact)}" for fact in source.facts]
     return _messages(lines)
 
 
-def upper_messages(title: str, parts: Sequence[Part]) -> list[Message]:
+def upper_messages(parts: Sequence[str]) -> list[Message]:
     """From summaries of its parts. The numbers in them are those to cite."""
-    lines = [f"Group: {_line(title)}"]
-    for place, part in enumerate(parts, start=1):
-        lines.append(f"Part {place}, {_line(part.title)}: {_line(part.text)}")
-    return _messages(lines)
+    return _messages([f"Part {place}: {_told(part)}" for place, part in enumerate(parts, start=1)])
 
 
 def _messages(lines: Sequence[str]) -> list[Message]:
@@ -65,6 +58,16 @@ def _messages(lines: Sequence[str]) -> list[Message]:
         Message(role="system", content=_SYSTEM),
         Message(role="user", content=f"<evidence>\n{body}\n</evidence>\n\nSummarise the group."),
     ]
+
+
+def _shown(text: str) -> str:
+    """A sentence or a name, unless it gives orders to a model."""
+    return LEFT_OUT if gives_orders(text) else _line(text)
+
+
+def _told(summary: str) -> str:
+    """A summary, without those of its sentences that give orders to a model."""
+    return " ".join(_shown(sentence) for sentence in sentences_with_markers(summary, "en"))
 
 
 def _line(text: str) -> str:

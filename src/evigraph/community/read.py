@@ -23,8 +23,9 @@ QUOTES = 5
 class TreeView:
     """Communities of a snapshot's scope, by number.
 
-    `origin` says where they come from, `staleness` what changed since a built tree was built (None for one made of the
-    scope itself), `notes` lists, as sentences, what differs from a tree in force over the whole of what is asked.
+    `origin` says where they come from, `staleness` what changed since a tree was built (for the tree as `built` alone:
+    the figures count what a filter hides), `notes` lists, as sentences, what differs from a tree in force over the
+    whole of what is asked.
     Entities that a built tree does not know yet are in no community.
     """
 
@@ -102,31 +103,27 @@ def open_tree(snapshot: Snapshot) -> TreeView:
     """The communities that a query over this scope is answered from.
 
     Without filters, the tree in force. A filtered scope is clustered anew, so that nothing outside it decides what is
-    together; one too large for that uses the tree in force, cut down to it. Without a tree, the connected parts of the
-    scope stand in. Every deviation is in `notes`.
+    together; one too large for that uses the tree in force, cut down to it. Without a tree, or with one that has none
+    of the entities in scope, the connected parts of the scope stand in. Every deviation is in `notes`.
     """
     record = snapshot.state.tree
     if record is None:
-        return _without_tree(snapshot)
-    if not snapshot.scope.filtered:
-        staleness = snapshot.tree_staleness(record)[0]
-        return TreeView(snapshot, tree_in_force(snapshot), origin="built", staleness=staleness, notes=_stale(staleness))
-    made = len(snapshot.community_claims().subject)
-    if made <= RECLUSTERED:
+        return _without_tree(snapshot, "no tree has been built")
+    made = len(snapshot.community_claims().subject) if snapshot.scope.filtered else 0
+    if snapshot.scope.filtered and made <= RECLUSTERED:
         graph = snapshot.community_graph()
         return TreeView(snapshot, cluster(graph.entities, graph.links), origin="scope")
+    tree = tree_in_force(snapshot)
+    if not tree.levels:
+        return _without_tree(snapshot, "the tree that was built has none of the entities in scope")
+    if snapshot.scope.filtered:
+        note = (
+            f"communities: the filtered scope holds {made:,} assertions, more than are clustered for one question"
+            f" ({RECLUSTERED:,}); the tree of the whole workspace was used, cut down to the scope"
+        )
+        return TreeView(snapshot, tree, origin="restricted", notes=(note,))
     staleness = snapshot.tree_staleness(record)[0]
-    note = (
-        f"communities: the filtered scope holds {made:,} assertions, more than are clustered for one question"
-        f" ({RECLUSTERED:,}); the tree of the whole workspace was used, cut down to the scope"
-    )
-    return TreeView(
-        snapshot,
-        tree_in_force(snapshot),
-        origin="restricted",
-        staleness=staleness,
-        notes=(note, *_stale(staleness)),
-    )
+    return TreeView(snapshot, tree, origin="built", staleness=staleness, notes=_stale(staleness))
 
 
 def tree_in_force(snapshot: Snapshot) -> Tree:
@@ -141,12 +138,12 @@ def tree_in_force(snapshot: Snapshot) -> Tree:
     return Tree(entities=tuple(entities), paths=paths, nodes=tuple(nodes_of(members.values())))
 
 
-def _without_tree(snapshot: Snapshot) -> TreeView:
+def _without_tree(snapshot: Snapshot, why: str) -> TreeView:
     graph = snapshot.community_graph()
     notes = []
     if graph.entities:
         notes.append(
-            "communities: no tree has been built; the connected parts of the scope stand in for it"
+            f"communities: {why}; the connected parts of the scope stand in for it"
             " (build one with `evigraph communities build`)"
         )
     return TreeView(snapshot, components(graph.entities, graph.links), origin="components", notes=notes)

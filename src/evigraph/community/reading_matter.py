@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evigraph.community.draft import Draft
-from evigraph.community.prompt import Part, Source, leaf_messages, upper_messages
-from evigraph.community.show import TITLE, sentence_at
+from evigraph.community.prompt import Source, leaf_messages, upper_messages
+from evigraph.community.show import sentence_at
 from evigraph.models.ports import Message
 from evigraph.store import Snapshot
 from evigraph.store.communities import SentenceRef, TreeNode
@@ -34,12 +34,6 @@ class ReadingMatter:
         self.supports = {node.number: self._supports(node.number) for node in nodes}
         keys = sorted({reference.key for references in self.supports.values() for reference in references})
         self._chunks = snapshot.chunks(keys)
-        named = {node.number for node in nodes} | {part for parts in self._parts.values() for part in parts}
-        best = {number: draft.best(number, TITLE) for number in sorted(named)}
-        labels = snapshot.entity_labels([entity for ids in best.values() for entity in ids])
-        self._titles = {
-            number: ", ".join(labels[entity][0] for entity in ids if entity in labels) for number, ids in best.items()
-        }
         read = sorted({reference.key for node in nodes for reference in self._own(node.number)})
         self._facts: dict[str, list[Relationship]] = {}
         for fact in snapshot.assertions_in(read, limit=FACTS_READ * len(read)) if read else ():
@@ -60,11 +54,9 @@ class ReadingMatter:
     def question(self, node: TreeNode) -> list[Message]:
         """What the model is asked about a community."""
         places = {reference: place for place, reference in enumerate(self.supports[node.number], start=1)}
-        title = self._titles[node.number]
         if node.number not in self._draft.parts:
-            return leaf_messages(title, [self._source(place, reference) for reference, place in places.items()])
-        parts = self._parts[node.number]
-        return upper_messages(title, [Part(title=self._titles[part], text=self._told(part, places)) for part in parts])
+            return leaf_messages([self._source(place, reference) for reference, place in places.items()])
+        return upper_messages([self._told(part, places) for part in self._parts[node.number]])
 
     def text(self, reference: SentenceRef) -> str:
         """What a citation of a sentence may rest on: where the sentence stands, and the sentence."""

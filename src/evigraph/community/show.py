@@ -14,11 +14,12 @@ from evigraph.community.cluster import Tree
 from evigraph.community.compose import compose
 from evigraph.community.counted import Counted
 from evigraph.community.summarise import PARAMETERS, Material, choose, degrees, material, pairs_of, summarise
+from evigraph.community.within import runs
 from evigraph.store import Snapshot
 from evigraph.store.communities import SentenceRef, Statements, StoredSummary, TreeNode
 from evigraph.store.keys import PassageKey
 from evigraph.text.markers import cited_numbers, renumbered
-from evigraph.text.quoting import Sentence, quote_span, readable
+from evigraph.text.quoting import Sentence, quote_span, readable, without_brackets
 from evigraph.text.telling import is_telling
 from evigraph.types import Chunk
 
@@ -54,7 +55,7 @@ class Shown:
         count = len(self._worked_out)
         if not count:
             return ()
-        return (f"communities: {count} stored summaries rest on text out of scope; extractive ones stand in",)
+        return (f"communities: {count} stored summaries rest on text out of scope; the scope's own sentences stand in",)
 
     def communities(self, nodes: Sequence[TreeNode], counted: Counted, quotes: int) -> list[Community]:
         """The given communities, with at most `quotes` sentences each; a chat model's summary brings all it cites."""
@@ -74,7 +75,7 @@ class Shown:
                     level=node.level,
                     last_level=node.last_level,
                     parent=None if node.parent is None else f"c{node.parent}",
-                    title=", ".join(names),
+                    title=without_brackets(", ".join(names)),
                     size=node.size,
                     relationships=counted.relationships(node),
                     documents=counted.documents(node),
@@ -93,16 +94,16 @@ class Shown:
         if self._stored:
             stored = self._snapshot.tree_summaries([node.number for node in nodes])
         found: dict[int, Summary] = {}
+        missing = []
         for node in nodes:
             kept = stored.get(node.number)
-            if kept is not None and kept.references and (kept.text is not None or not kept.model):
+            if kept is None or _lost(kept):
+                missing.append(node)
+            else:
                 found[node.number] = Summary(references=kept.references, text=kept.text)
-        missing = [node for node in nodes if node.number not in found]
-        self._worked_out.update(
-            node.number for node in missing if node.number in stored and stored[node.number].dropped
-        )
+        self._worked_out.update(node.number for node in missing if node.number in stored)
         found.update(self._extracted(missing, sentences))
-        silent = [node for node in missing if not found[node.number].references]
+        silent = [node for node in nodes if not found[node.number].references]
         found.update(self._mentioned(silent))
         return found
 
@@ -110,23 +111,25 @@ class Shown:
         """Summaries worked out from the scope's statements, by number."""
         if not nodes:
             return {}
-        if not self._stored and self._tree.levels > 1:
-            chosen = self._composed
-        else:
-            chosen = {node.number: self._chosen(node, sentences) for node in nodes}
+        composed = not self._stored and self._tree.levels > 1
+        chosen = self._composed if composed else self._chosen(nodes, sentences)
         return {
             node.number: Summary(references=tuple(self._statements.reference(at) for at in chosen[node.number]))
             for node in nodes
         }
 
-    def _chosen(self, node: TreeNode, sentences: int) -> tuple[int, ...]:
-        """Sentences of one community by itself, whatever its parts."""
-        numbers = np.where(self._tree.paths[:, node.level] == node.number, node.number, -1)
-        pairs = pairs_of(numbers, self._material)
-        if not len(pairs.sentence):
-            return ()
-        degree = degrees(numbers, self._material)
-        return choose(pairs, degree, self._material, replace(PARAMETERS, sentences=sentences))
+    def _chosen(self, nodes: Sequence[TreeNode], sentences: int) -> dict[int, tuple[int, ...]]:
+        """Sentences of each community by itself, whatever its parts; one pass for those of a level."""
+        chosen: dict[int, tuple[int, ...]] = {node.number: () for node in nodes}
+        parameters = replace(PARAMETERS, sentences=sentences)
+        for level in sorted({node.level for node in nodes}):
+            column = self._tree.paths[:, level]
+            wanted = np.isin(column, [node.number for node in nodes if node.level == level])
+            numbers = np.where(wanted, column, -1)
+            pairs, degree = pairs_of(numbers, self._material), degrees(numbers, self._material)
+            for number, start, end in runs(pairs.community):
+                chosen[number] = choose(pairs.of(slice(start, end)), degree, self._material, parameters)
+        return chosen
 
     @cached_property
     def _composed(self) -> dict[int, tuple[int, ...]]:
@@ -138,7 +141,7 @@ class Shown:
 
     @cached_property
     def _material(self) -> Material:
-        return material(self._statements, sorted(self._snapshot.group_counts()))
+        return material(self._statements)
 
     def _mentioned(self, nodes: Sequence[TreeNode]) -> dict[int, Summary]:
         """For communities that no assertion speaks of: the first sentence that tells something in a passage that
@@ -150,13 +153,15 @@ class Shown:
             ]
             for node in nodes
         }
-        profiles = self._snapshot.profiles(sorted({entity for ids in members.values() for entity in ids}))
-        passages = {
-            number: [profiles[entity].passages[0] for entity in ids if entity in profiles and profiles[entity].passages]
-            for number, ids in members.items()
-        }
+        first = self._snapshot.first_passages(sorted({entity for ids in members.values() for entity in ids}))
+        passages = {number: [first[entity] for entity in ids if entity in first] for number, ids in members.items()}
         chunks = self._snapshot.chunks(sorted({key for keys in passages.values() for key in keys}))
         return {number: Summary(references=_first_telling(keys, chunks)) for number, keys in passages.items()}
+
+
+def _lost(kept: StoredSummary) -> bool:
+    """Whether too little of a summary is in scope: any sentence that a text rests on, or most of those quoted."""
+    return kept.dropped > len(kept.references) if kept.extractive else kept.text is None
 
 
 def _first_telling(keys: Iterable[PassageKey], chunks: Mapping[PassageKey, Chunk]) -> tuple[SentenceRef, ...]:

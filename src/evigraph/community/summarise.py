@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 class Parameters:
     """What decides a summary beside its inputs. A change of any makes every summary a new one.
 
-    `covered` is what a member counts that was spoken of already. `same_document` and `same_group` reduce a sentence for
-    each one taken already from its document, or from one with the same value of a group key. `candidates` is how many
-    sentences of a community are weighed.
+    `covered` is what a member counts that was spoken of already. `same_document` reduces a sentence for each one taken
+    already from its document, `same_group` for each from one with the same value of a metadata key. `candidates` is how
+    many sentences of a community are weighed.
     """
 
     sentences: int = 5
@@ -48,8 +48,8 @@ PARAMETERS = Parameters()
 class Material:
     """Statements as a summary weighs them: one row per assertion, by sentence.
 
-    Rows `first[s] : first[s + 1]` are those of sentence `s`. `document` and `telling` are by sentence; `groups[s]` has
-    a number for its document's value of each group key, -1 where it has none.
+    Rows `first[s] : first[s + 1]` are those of sentence `s`. `document` and `telling` are by sentence; `groups[d]` has
+    a number for a document's value of each metadata key, -1 where it has none.
     """
 
     entities: int
@@ -60,14 +60,14 @@ class Material:
     first: Ints
     document: Ints
     telling: NDArray[np.bool_]
-    groups: Ints
+    groups: NDArray[np.int32]
 
 
-def material(statements: Statements, keys: Sequence[str]) -> Material:
-    """Statements with the values of the group keys numbered."""
+def material(statements: Statements) -> Material:
+    """Statements with the values of metadata numbered. All keys count, however many documents have them: what is chosen
+    for a community then depends on its own documents alone."""
     sentence = statements.sentence.astype(np.int64)
     document = statements.document.astype(np.int64)
-    groups = _groups([entry.metadata for entry in statements.documents], keys)
     return Material(
         entities=len(statements.entities),
         subject=statements.subject.astype(np.int64),
@@ -77,13 +77,14 @@ def material(statements: Statements, keys: Sequence[str]) -> Material:
         first=np.searchsorted(sentence, np.arange(len(document) + 1)).astype(np.int64),
         document=document,
         telling=statements.telling.astype(bool),
-        groups=groups[document] if len(document) else groups[:0],
+        groups=_groups([entry.metadata for entry in statements.documents]),
     )
 
 
-def _groups(metadata: Sequence[Mapping[str, str]], keys: Sequence[str]) -> Ints:
+def _groups(metadata: Sequence[Mapping[str, str]]) -> NDArray[np.int32]:
     """`(documents, keys)`: the number of each document's value, by key; -1 where it has none."""
-    found = np.full((len(metadata), len(keys)), -1, dtype=np.int64)
+    keys = sorted({key for entry in metadata for key in entry})
+    found = np.full((len(metadata), len(keys)), -1, dtype=np.int32)
     for column, key in enumerate(keys):
         values = sorted({entry[key] for entry in metadata if key in entry})
         number = {value: at for at, value in enumerate(values)}
@@ -154,6 +155,8 @@ def summarise(tree: Tree, found: Material, parameters: Parameters = PARAMETERS) 
 
 # --------------------------------------------------------------------------- the greedy rule
 
+_LEAST = float(np.finfo(np.float64).tiny)
+
 
 def choose(pairs: Pairs, degree: Floats, found: Material, parameters: Parameters) -> tuple[int, ...]:
     """The sentences of one community, best first. `degree` is by entity. Headings and fragments are no sentences; where
@@ -192,13 +195,15 @@ def _strongest(pairs: Pairs, degree: Floats, limit: int) -> Pairs:
 def _greedy(pairs: Pairs, degree: Floats, found: Material, parameters: Parameters) -> tuple[int, ...]:
     sentences, place = np.unique(pairs.sentence, return_inverse=True)
     value, who = _values(pairs, degree)
-    document, groups = found.document[sentences], found.groups[sentences]
+    document = found.document[sentences]
+    groups = found.groups[document]
     worth = np.ones(len(sentences))
     left = value.copy()
     taken: list[int] = []
     for _ in range(min(parameters.sentences, len(sentences))):
         gain = np.bincount(place, weights=left[who] * pairs.weight) * worth
-        best = int(np.argmax(np.round(gain, 9)))
+        # Many metadata keys make all that is left small, so ties are told by shares of the best.
+        best = int(np.argmax(np.round(gain / max(gain.max(), _LEAST), 9)))
         taken.append(int(sentences[best]))
         spoken = who[place == best]
         left[spoken] = parameters.covered * value[spoken]

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from evigraph.communities import BuildCost, BuildReport, Community, CommunityList, LevelStatus, TreeStatus
-from evigraph.community.build import Action, reusable, run
+from evigraph.community.build import Action, in_force, reusable, run
 from evigraph.community.draft import draft
 from evigraph.community.estimate import CHARACTERS_PER_TOKEN, REPLY, RULES, expected_cost
 from evigraph.community.read import RECLUSTERED, open_tree
@@ -120,13 +120,15 @@ class Communities:
                 raise InvalidValue(f"there is no level {level} in this scope", hint=f"valid levels: {valid}")
             nodes = view.at(level)
             numbers = [node.number for node in nodes[offset : offset + limit]]
+            shown = tuple(view.communities(numbers))
             return CommunityList(
                 generation=snapshot.generation,
                 level=level,
                 origin=view.origin,
                 total=len(nodes),
-                communities=tuple(view.communities(numbers)),
+                communities=shown,
                 staleness=view.staleness,
+                notes=view.notes,
             )
 
     def community(
@@ -168,7 +170,7 @@ def _build_estimate(snapshot: Snapshot, chat: ChatModel | None) -> BuildCost | N
     if chat is None and len(snapshot.community_claims().subject) > RECLUSTERED:
         return None
     made = draft(snapshot, chat.name if chat else "")
-    return expected_cost(made, reusable(snapshot, made))
+    return expected_cost(made, reusable(in_force(snapshot), made))
 
 
 def _levels(figures: Sequence[Mapping[str, Any]], chat: ChatModel | None) -> tuple[LevelStatus, ...]:

@@ -1,30 +1,30 @@
 """What of its scope a corpus-wide answer draws on, stated with the answer, and a warning where that is thin.
 
-A community is *drawn on* if a cited passage mentions one of its entities, and *consulted* if it was read for the
-question: by the map step, or elsewhere because a chunk of the evidence mentions one of its entities. An assertion is
-counted with the community of its subject, so that shares of all communities add up to one.
+A community is *consulted* if it was read for the question: by the chat model in the map step; without a model, where a
+passage whose sentences were read mentions one of its entities; in other modes, where a chunk of the evidence does. It
+is *drawn on* if it was consulted and a cited passage mentions one of its entities. An assertion is counted with the
+community of its subject, so that shares of all communities add up to one. Other modes are not worth clustering for:
+without a built tree they count documents and groups alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from evigraph.communities import Coverage, GroupCoverage
+from evigraph.communities import FEW_VALUES, Coverage, GroupCoverage
 from evigraph.community.read import TreeView, open_tree
 from evigraph.query.run import Run
-from evigraph.store.keys import PassageKey, revision_key
+from evigraph.store.keys import PassageKey, passage_key
 
 FEWEST = 3
 SHARE = 0.1
 ENOUGH = 12
 """An answer is thin if it cites fewer documents than this share of those in scope, at least `FEWEST` and at most
 `ENOUGH` (or all, where there are fewer): a dozen documents can characterise a corpus of any size, three cannot."""
-FEW_VALUES = 12
-"""Values up to which a group key ("region") is one whose values an answer should represent, and is named in its
-sentence. With more ("author") nobody expects them all."""
 GROUP_SHARE = 0.5
 """Share of the values of such a key below which an answer is thin."""
 NAMED = 6
@@ -48,21 +48,28 @@ def coverage_of(run: Run) -> Coverage:
     """Counts over what is cited; where there is no answer, over what the evidence rests on."""
     cited = _cited(run)
     documents = sorted({document for document, _ in cited.values()})
+    counted = Coverage(
+        documents=len(documents), documents_in_scope=run.counts.documents, groups=_groups(run, documents)
+    )
     view = run.overview.view if run.overview is not None else _view(run)
+    if view is None:
+        return counted
     level = run.overview.level if run.overview is not None else 0
     of_entity = view.community_of(level)
-    drawn = _communities(run, cited, of_entity)
-    read = drawn | _communities(run, _evidence(run), of_entity) if run.overview is None else run.overview.consulted
+    spoken_of = _communities(run, cited, of_entity)
+    if run.overview is None:
+        read = spoken_of | _communities(run, _evidence(run), of_entity)
+    else:
+        # Where nothing is cited, the evidence is the summaries, and these were read too.
+        read = run.overview.consulted if run.citations else run.overview.consulted | spoken_of
     counts = _assertions(run, view, level)
-    return Coverage(
-        documents=len(documents),
-        documents_in_scope=run.counts.documents,
-        communities=len(drawn),
+    return replace(
+        counted,
+        communities=len(spoken_of & read),
         communities_consulted=len(read),
         communities_in_scope=len(view.at(level)),
         assertions=sum(counts.get(number, 0) for number in read),
         assertions_in_scope=sum(counts.values()),
-        groups=_groups(run, documents),
     )
 
 
@@ -109,28 +116,29 @@ Passages = Mapping[PassageKey, tuple[str, str]]
 def _cited(run: Run) -> Passages:
     if run.citations:
         return {
-            _key(item.document_id, item.revision, item.chunk_id): (item.document_id, item.chunk_id)
+            passage_key(item.document_id, item.revision, item.chunk_id): (item.document_id, item.chunk_id)
             for item in run.citations
         }
     if run.overview is None:
         return _evidence(run)
     quotes = [quote for community in run.overview.communities.values() for quote in community.quotes]
-    return {_key(item.document_id, item.revision, item.chunk_id): (item.document_id, item.chunk_id) for item in quotes}
+    return {
+        passage_key(item.document_id, item.revision, item.chunk_id): (item.document_id, item.chunk_id)
+        for item in quotes
+    }
 
 
 def _evidence(run: Run) -> Passages:
     return {
-        _key(chunk.document_id, chunk.revision, chunk.id): (chunk.document_id, chunk.id)
+        passage_key(chunk.document_id, chunk.revision, chunk.id): (chunk.document_id, chunk.id)
         for chunk in run.chunks
         if not chunk.level
     }
 
 
-def _key(document_id: str, revision: int, chunk_id: str) -> PassageKey:
-    return PassageKey(revision_key(document_id, revision), int(chunk_id.rpartition("#")[2]))
-
-
-def _view(run: Run) -> TreeView:
+def _view(run: Run) -> TreeView | None:
+    if run.snapshot.state.tree is None:
+        return None
     view = open_tree(run.snapshot)
     for note in view.notes:
         run.ledger.degrade(note)

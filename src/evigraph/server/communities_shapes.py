@@ -38,7 +38,8 @@ class CommunitiesAnswer(Shape):
     )
     total: int = Field(description="Before `limit` and `offset`.")
     communities: list[Community]
-    staleness: StalenessShape | None
+    staleness: StalenessShape | None = Field(description="Of the tree as `built`.")
+    notes: list[str] = Field(description="What differs from a tree in force over all that is asked.")
 
 
 class TreeStatusAnswer(Shape):
@@ -46,7 +47,9 @@ class TreeStatusAnswer(Shape):
 
     generation: int
     built: bool
-    summarised_by: Literal["extractive", "model"] | None
+    summarised_by: Literal["extractive", "mixed", "model"] | None = Field(
+        description="`model`: every summary that says something; `mixed`: some of them."
+    )
     entities: int
     levels: list[LevelStatus]
     tree: StalenessShape | None = Field(description="Since the clustering.")

@@ -10,10 +10,11 @@ from evigraph.errors import InvalidValue, UnknownField
 
 
 async def known_parameters(request: Request) -> None:
-    """Dependency of every route: raises `UnknownField` for a query parameter that OpenAPI does not list."""
+    """Dependency of every route: raises `UnknownField` for a query parameter that OpenAPI does not list, and
+    `InvalidValue` for a body where it describes none."""
     operations = request.app.openapi()["paths"].get(request.scope["route"].path_format, {})
-    parameters = operations.get(request.method.lower(), {}).get("parameters", ())
-    valid = [parameter["name"] for parameter in parameters if parameter["in"] == "query"]
+    operation = operations.get(request.method.lower(), {})
+    valid = [parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
     given = [name for name, _ in request.query_params.multi_items()]
     for name in given:
         if name not in valid:
@@ -21,6 +22,18 @@ async def known_parameters(request: Request) -> None:
             raise UnknownField(name.encode(errors="replace").decode(), valid, hint=hint)
         if given.count(name) > 1:
             raise InvalidValue(f"the query parameter {name} is given twice", hint="give it once")
+    if operation and "requestBody" not in operation and await _has_body(request):
+        raise InvalidValue("this operation takes no body", hint="leave it out; nothing in it would be read")
+
+
+async def _has_body(request: Request) -> bool:
+    """Whether anything was sent; an empty JSON object says nothing."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > 2:
+        return True
+    if "transfer-encoding" not in request.headers and not declared:
+        return False
+    return (await request.body()).strip() not in (b"", b"{}")
 
 
 def allowed_methods(request: Request) -> list[str]:

@@ -101,7 +101,7 @@ class QueryBody(Body):
     community_level: int | None = _bounded(
         "community_level",
         None,
-        "Level of the communities of `thematic_overview`: 0 is the broadest, larger is finer; null: it is chosen.",
+        "Level of the communities of `thematic_overview`: 0 is the broadest, larger is finer; null: 0.",
     )
     min_score: float = Field(0.1, ge=-1, le=1, description="Least cosine of a passage found by its vector.")
     include_sources: bool = Field(True, description="Fill `sources`.")

@@ -151,7 +151,11 @@ class ClusteringReading(EntityReading):
         return self._numbers.entities
 
     def community_claims(self) -> Claims:
-        """Every assertion in scope without its sentence, for counting; in no order."""
+        """Every assertion in scope without its sentence, for counting; in no order. Read once."""
+        return self._claims
+
+    @cached_property
+    def _claims(self) -> Claims:
         entities = self._numbers.entities
         sql = f"""
             SELECT {self._hashed("subject_id")}, {self._hashed("object_id")}, {_WEIGHT},

@@ -50,7 +50,8 @@ class TreeNode:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredSummary:
     """A summary as stored: the sentences it consists of or rests on that are in scope, and how many are not
-    (`dropped`). `text` is a chat model's, by `model`; None for an extractive one, and where any support is dropped."""
+    (`dropped`). `text` is a chat model's, by `model`; None for an extractive one, and where any support is dropped.
+    `extractive` tells that it consists of its sentences, since no model was asked or `model` had nothing to say."""
 
     number: int
     input_hash: str
@@ -58,6 +59,7 @@ class StoredSummary:
     dropped: int
     text: str | None
     model: str
+    extractive: bool
 
 
 class CommunityReading(ClusteringReading):
@@ -156,6 +158,22 @@ class CommunityReading(ClusteringReading):
             found.setdefault(row.passage, []).append((row.entity_id, row.weight))
         return found
 
+    def first_passages(self, entity_ids: Sequence[str]) -> dict[str, PassageKey]:
+        """The first passage in scope, by document id and place in it, that mentions each of the given entities (the
+        members of those that are merged too)."""
+        sql = f"""
+            SELECT {self._representative("entity_id")} AS entity,
+                argMin((revision_key, passage_index), (document_id, passage_index))
+            FROM mentions INNER JOIN (SELECT revision_key, document_id FROM {self._asked.documents}) AS document
+                USING revision_key
+            WHERE workspace = {{workspace:String}} AND entity_id IN {{entities:Array(String)}}
+              AND revision_key IN {self.scope.revisions}
+            GROUP BY entity ORDER BY entity"""
+        if not entity_ids:
+            return {}
+        bound = {"entities": self.identities.expand(entity_ids), **self._asked.parameters, **self._merged}
+        return {entity: PassageKey(*first) for entity, first in self._rows(sql, **bound)}
+
     def group_counts(self) -> dict[str, dict[str, int]]:
         """Documents in scope by value, of each metadata key that groups them: at least half have it, and it has a few
         distinct values."""
@@ -208,4 +226,5 @@ def _summary(row: tuple[Any, ...]) -> StoredSummary:
         dropped=dropped,
         text=text if text and not dropped else None,
         model=model,
+        extractive=not text,
     )

@@ -23,6 +23,11 @@ def revision_key(document_id: str, revision: int) -> int:
     return int.from_bytes(prefix, "big") << 32 | revision
 
 
+def passage_key(document_id: str, revision: int, chunk_id: str) -> PassageKey:
+    """The key of the passage that a chunk id (`<document>#<index>`) names, of one revision of its document."""
+    return PassageKey(revision_key(document_id, revision), int(chunk_id.rpartition("#")[2]))
+
+
 def assertion_id(passage_id: str, subject_id: str, predicate: str, object_id: str, start: int) -> str:
     """Stable name of an assertion: the same claim at the same place has the same id in every revision and store."""
     claim = "\x1f".join((passage_id, subject_id, predicate, object_id, str(start)))

@@ -19,7 +19,7 @@ class TreeRecord:
 
     `built_at` is the generation that was clustered, `summarised_at` the one that the summaries were made of; the counts
     are of documents and assertions visible then. `levels` holds figures of each level, the broadest first. `generation`
-    is the one it was published as (0 before).
+    is the one it was published as (0 before). `summarised_by` is `mixed` where a chat model wrote a part of them.
     """
 
     tree: str
@@ -30,7 +30,7 @@ class TreeRecord:
     summarised_at: int
     summarised_documents: int
     summarised_assertions: int
-    summarised_by: Literal["extractive", "model"]
+    summarised_by: Literal["extractive", "mixed", "model"]
     entities: int
     levels: tuple[Mapping[str, Any], ...]
     generation: int = 0

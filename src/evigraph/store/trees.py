@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 class StagedSummary:
     """A summary to store. An extractive one consists of `references`. One by a chat model has a `text` and must name
     every sentence that it goes back to, through other summaries too: the text is shown and kept as long as these are.
+    A `model` without a text was asked and had nothing to say; the summary is extractive.
     """
 
     number: int

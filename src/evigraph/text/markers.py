@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from evigraph.text.sentences import sentence_spans
+
 MARKER = re.compile(r"\s*[\[【](?:(?:passages?|sentences?)\s*)?(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)[\]】]", re.IGNORECASE)
+_MARKERS = re.compile(rf"(?:{MARKER.pattern})+", re.IGNORECASE)
 _WIDEST_RANGE = 20
 
 
@@ -32,3 +35,16 @@ def renumbered(text: str, numbers: Mapping[int, int]) -> str:
         return " " + "".join(f"[{number}]" for number in kept) if kept else ""
 
     return MARKER.sub(marker, text)
+
+
+def sentences_with_markers(text: str, language: str) -> list[str]:
+    """Sentences of a text, each with the markers that stand after its full stop."""
+    found: list[str] = []
+    position = 0
+    for start, end in sentence_spans(text, language):
+        trailing = _MARKERS.match(text, max(end, position))
+        until = trailing.end() if trailing else end
+        if until > max(start, position):
+            found.append(text[max(start, position) : until])
+            position = until
+    return found

@@ -44,8 +44,12 @@ def readable(sentence: Sentence, chunk: Chunk) -> str:
         text += " …"
     if text.startswith("|"):
         text = _row(text, _header(sentence, chunk))
-    # A bracketed number of the document's own would read as one of our citations.
-    return _BRACKETED.sub(r"(\1)", re.sub(r"^\d+[.)]\s+", "", text).replace("**", ""))
+    return without_brackets(re.sub(r"^\d+[.)]\s+", "", text).replace("**", ""))
+
+
+def without_brackets(text: str) -> str:
+    """The text with its bracketed numbers in round ones: a document's own would read as one of our citations."""
+    return _BRACKETED.sub(r"(\1)", text)
 
 
 def _cells(row: str) -> list[str]:

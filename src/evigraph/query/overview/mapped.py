@@ -39,7 +39,9 @@ def with_map(overview: Overview) -> list[Community]:
 
 
 def summary_chunk(community: Community, score: float) -> Chunk:
-    """A summary as evidence: of no document, without a span, resting on the chunks of its sentences."""
+    """A summary as evidence: of no document, without a span, resting on the chunks of its sentences. Its tokens are
+    those of the summary with its sentences, as a context shows them."""
+    shown = len(community.summary) + sum(len(quote.text) + len(quote.source) for quote in community.quotes)
     return Chunk(
         id=community.id,
         document_id="",
@@ -49,7 +51,7 @@ def summary_chunk(community: Community, score: float) -> Chunk:
         text=community.summary,
         start=0,
         end=0,
-        token_count=len(community.summary) // CHARS_PER_TOKEN + 1,
+        token_count=shown // CHARS_PER_TOKEN + 1,
         score=score,
         level=SUMMARY_LEVEL,
         supports=tuple(dict.fromkeys(quote.chunk_id for quote in community.quotes)),

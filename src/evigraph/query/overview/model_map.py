@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from evigraph.communities import Community
 from evigraph.community.ask import Asker
 from evigraph.community.check import checked
 from evigraph.errors import InvalidPlan, ModelError
+from evigraph.query.answer.sentences import sentences_of
 from evigraph.query.communities import MAP_CALLS, MAP_PASSAGES
-from evigraph.query.overview.offline import quote_key
 from evigraph.query.overview.prompt import map_messages
 from evigraph.query.overview.state import Overview, Theme
 from evigraph.query.plan.reply import json_of
 from evigraph.query.run import Run
-from evigraph.store.keys import PassageKey
+from evigraph.store.keys import PassageKey, passage_key
+from evigraph.text.instructions import chunk_without_orders, without_obedience, without_orders
 from evigraph.text.markers import renumbered
 from evigraph.types import Chunk
 
@@ -31,7 +33,8 @@ class Mapped:
     """What became of the calls. `kept` are themes with partial answers, most useful first; `numbered` are the passages
     by number, from 1. `failed` calls raised or replied what cannot be read; they are not scored. `unsupported`
     sentences of partial answers were left out, since the passages they cite do not hold them; an `uncited` one had no
-    others."""
+    others. `orders` are sentences of passages and summaries that give orders to a model and were not shown, `obeyed`
+    counts sentences of partial answers that repeat one."""
 
     numbered: list[Chunk] = field(default_factory=list)
     kept: list[Theme] = field(default_factory=list)
@@ -41,6 +44,8 @@ class Mapped:
     low: int = 0
     uncited: int = 0
     unsupported: int = 0
+    orders: set[str] = field(default_factory=set)
+    obeyed: int = 0
     gone: ModelError | None = None
 
 
@@ -49,18 +54,16 @@ def map_by_model(run: Run, overview: Overview) -> Mapped:
     assert run.chat is not None
     themes = overview.themes[:MAP_CALLS]
     _fetch(overview, themes)
-    passages, chunks = _passages(run, overview, themes)
+    mapped = Mapped(asked=len(themes))
+    passages, chunks = _passages(run, overview, themes, mapped.orders)
     numbers: dict[PassageKey, int] = {}
     for theme in themes:
         for key in passages[theme.number]:
             numbers.setdefault(key, len(numbers) + 1)
-    mapped = Mapped(asked=len(themes), numbered=[chunks[key] for key in numbers])
+    mapped.numbered = [chunks[key] for key in numbers]
+    shown = {theme.number: {numbers[key]: chunks[key] for key in passages[theme.number]} for theme in themes}
     questions = [
-        map_messages(
-            run.asked.text,
-            overview.communities[theme.number],
-            {numbers[key]: mapped.numbered[numbers[key] - 1] for key in passages[theme.number]},
-        )
+        map_messages(run.asked.text, _cleaned(run, overview, theme.number, mapped.orders), shown[theme.number])
         for theme in themes
     ]
     with run.ledger.stage("map_by_model") as record:
@@ -69,7 +72,7 @@ def map_by_model(run: Run, overview: Overview) -> Mapped:
         record.items_in, record.items_out = len(themes), sum(reply is not None for reply in replies)
     mapped.gone = asker.gone
     for theme, reply in zip(themes, replies, strict=True):
-        _take(mapped, theme, reply, {numbers[key] for key in passages[theme.number]}, run.counts.languages)
+        _take(mapped, theme, reply, shown[theme.number], run.counts.languages)
     mapped.kept.sort(key=lambda theme: (-theme.usefulness, theme.number))
     return mapped
 
@@ -80,18 +83,37 @@ def _fetch(overview: Overview, themes: Sequence[Theme]) -> None:
         overview.communities[int(community.id[1:])] = community
 
 
+def _cleaned(run: Run, overview: Overview, number: int, orders: set[str]) -> Community:
+    """A community whose summary gives no orders; those it gave are added to `orders`."""
+    community = overview.communities[number]
+    summary = without_orders(community.summary, _language(run))
+    orders.update(summary.orders)
+    return replace(community, summary=summary.text)
+
+
+def _language(run: Run) -> str:
+    return (run.counts.languages or ("en",))[0]
+
+
 def _passages(
-    run: Run, overview: Overview, themes: Sequence[Theme]
+    run: Run, overview: Overview, themes: Sequence[Theme], orders: set[str]
 ) -> tuple[dict[int, list[PassageKey]], dict[PassageKey, Chunk]]:
     """The passages each call shows: those most relevant to the question that speak of the community; where none was
-    ranked, those its summary rests on. Within the token budget, but one at least."""
+    ranked, those its summary rests on. Within the token budget, but one at least. Sentences that give orders to a
+    model are left out of them and added to `orders`."""
     chosen = {theme.number: _chosen(overview, theme.number) for theme in themes}
-    chunks = run.snapshot.chunks(sorted({key for keys in chosen.values() for key in keys}))
+    fetched = run.snapshot.chunks(sorted({key for keys in chosen.values() for key in keys}))
+    chunks: dict[PassageKey, Chunk] = {}
+    for key, chunk in fetched.items():
+        cleaned = chunk_without_orders(chunk, _language(run))
+        orders.update(cleaned.orders)
+        if cleaned.chunk is not None:
+            chunks[key] = cleaned.chunk
     within: dict[int, list[PassageKey]] = {}
     for number, keys in chosen.items():
         used = 0
         within[number] = []
-        for key in keys:
+        for key in filter(chunks.__contains__, keys):
             used += chunks[key].token_count
             if used <= run.request.max_context_tokens or not within[number]:
                 within[number].append(key)
@@ -107,14 +129,18 @@ def _chosen(overview: Overview, number: int) -> list[PassageKey]:
         if number in overview.affinity.get(key, {}) and documents.get(key.revision_key, 0) < PER_DOCUMENT:
             documents[key.revision_key] = documents.get(key.revision_key, 0) + 1
             found.append(key)
-    return (
-        found or list(dict.fromkeys(quote_key(quote) for quote in overview.communities[number].quotes))[:MAP_PASSAGES]
-    )
+    if found:
+        return found
+    quotes = overview.communities[number].quotes
+    keys = [passage_key(quote.document_id, quote.revision, quote.chunk_id) for quote in quotes]
+    return list(dict.fromkeys(keys))[:MAP_PASSAGES]
 
 
-def _take(mapped: Mapped, theme: Theme, reply: str | None, shown: Set[int], languages: Sequence[str]) -> None:
+def _take(
+    mapped: Mapped, theme: Theme, reply: str | None, shown: Mapping[int, Chunk], languages: Sequence[str]
+) -> None:
     """A reply as a partial answer, if it can be read and is useful: those of its sentences that the passages they cite
-    do hold. What a document told the model to say is not among them, so that it cannot reach the reduce step."""
+    do hold. Those that repeat an order of a document are not among them, so that they do not reach the reduce step."""
     try:
         answer, usefulness = read_reply(reply)
     except ValueError:
@@ -129,12 +155,15 @@ def _take(mapped: Mapped, theme: Theme, reply: str | None, shown: Set[int], lang
         chunk = mapped.numbered[number - 1]
         return f"{chunk.context}\n{chunk.text}"
 
-    own = renumbered(answer, {number: number for number in shown})
+    evidence = [sentence.text for sentence in sentences_of(list(shown.values()))]
+    kept = without_obedience(answer, sorted(mapped.orders), evidence, languages)
+    mapped.obeyed += kept.dropped
+    own = renumbered(kept.text, {number: number for number in shown})
     found = checked(own, len(mapped.numbered), text_of, languages)
     mapped.unsupported += found.unsupported
     if found.text:
         mapped.kept.append(Theme(number=theme.number, usefulness=usefulness, partial=found.text))
-    else:
+    elif found.unsupported or not kept.dropped:
         mapped.uncited += 1
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evigraph.communities import Quote
 from evigraph.query.answer.extractive import says_same
 from evigraph.query.answer.sentences import cite, readable
 from evigraph.query.overview.state import Candidate, Overview, Theme, part_of
 from evigraph.query.run import Run
-from evigraph.store.keys import PassageKey, revision_key
 
 QUOTED = 3
 """Sentences written out of each theme."""
@@ -113,8 +111,3 @@ def _groups(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, str]]:
         name: {key: document.metadata[key] for key in keys if key in document.metadata}
         for name, document in run.snapshot.documents_of(document_ids).items()
     }
-
-
-def quote_key(quote: Quote) -> PassageKey:
-    """The passage that a summary's sentence is of."""
-    return PassageKey(revision_key(quote.document_id, quote.revision), int(quote.chunk_id.rpartition("#")[2]))

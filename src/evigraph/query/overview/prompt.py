@@ -8,6 +8,7 @@ from evigraph.communities import Community
 from evigraph.models.ports import Message
 from evigraph.query.answer.prompt import NO_ANSWER
 from evigraph.text.fence import defuse
+from evigraph.text.instructions import LEFT_OUT, Cleaned, gives_orders, without_orders
 from evigraph.types import Chunk
 
 _UNTRUSTED = """\
@@ -35,7 +36,7 @@ Rules:
 
 def map_messages(question: str, community: Community, passages: Mapping[int, Chunk]) -> list[Message]:
     """One community's part: its summary, and passages by the number they are cited with."""
-    parts = [f"<facts>\nGroup: {_line(community.title)}\nSummary: {_line(community.summary)}\n</facts>"]
+    parts = [f"<facts>\nGroup: {_label(community.title)}\nSummary: {_line(community.summary)}\n</facts>"]
     parts += [passage_block(number, chunk) for number, chunk in sorted(passages.items())]
     return _messages(_MAP, parts, question)
 
@@ -47,27 +48,35 @@ def reduce_messages(question: str, partials: Sequence[tuple[str, int, str]]) -> 
 
 
 def partial_block(title: str, usefulness: int, text: str) -> str:
-    return f"<facts>\nPart: {_line(title)} (usefulness {usefulness})\n{defuse(text)}\n</facts>"
+    return f"<facts>\nPart: {_label(title)} (usefulness {usefulness})\n{defuse(text)}\n</facts>"
 
 
 def passage_block(number: int, chunk: Chunk) -> str:
     """A passage, or a sentence of one, in its fence."""
-    label = _line(chunk.source or chunk.document_id).replace('"', "'")
+    label = _label(chunk.source or chunk.document_id).replace('"', "'")
     body = defuse(f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text)
     return f'<passage n="{number}" source="{label}">\n{body}\n</passage>'
 
 
-def context_of(summaries: Sequence[Chunk], communities: Mapping[str, Community]) -> str:
-    """The evidence as one text: each summary, then the sentences it rests on, numbered throughout."""
+def context_of(summaries: Sequence[Chunk], communities: Mapping[str, Community], language: str) -> Cleaned:
+    """The evidence as one text: each summary, then the sentences it rests on, numbered throughout. Sentences that give
+    orders to a model are left out of it."""
     parts = []
+    orders: list[str] = []
+
+    def clean(text: str) -> str:
+        found = without_orders(text, language)
+        orders.extend(found.orders)
+        return found.text
+
     number = 0
     for chunk in summaries:
-        parts.append(f"<facts>\n{_line(chunk.title)}: {_line(chunk.text)}\n</facts>")
+        parts.append(f"<facts>\n{_label(chunk.title)}: {_line(clean(chunk.text))}\n</facts>")
         for quote in communities[chunk.id].quotes:
             number += 1
-            label = _line(quote.source or quote.document_id).replace('"', "'")
-            parts.append(f'<passage n="{number}" source="{label}">\n{defuse(quote.text)}\n</passage>')
-    return "\n".join(parts)
+            label = _label(quote.source or quote.document_id).replace('"', "'")
+            parts.append(f'<passage n="{number}" source="{label}">\n{defuse(clean(quote.text))}\n</passage>')
+    return Cleaned(text="\n".join(parts), orders=tuple(dict.fromkeys(orders)))
 
 
 def _messages(system: str, parts: Sequence[str], question: str) -> list[Message]:
@@ -76,6 +85,11 @@ def _messages(system: str, parts: Sequence[str], question: str) -> list[Message]
         Message(role="system", content=system),
         Message(role="user", content=f"<evidence>\n{body}\n</evidence>\n\nQuestion: {question}"),
     ]
+
+
+def _label(text: str) -> str:
+    """A title or the name of a source, unless it gives orders to a model."""
+    return LEFT_OUT if gives_orders(text) else _line(text)
 
 
 def _line(text: str) -> str:

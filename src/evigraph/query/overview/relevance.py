@@ -26,6 +26,7 @@ from evigraph.query.overview.topic import Topic
 from evigraph.query.run import Run
 from evigraph.store.keys import PassageKey
 from evigraph.text.analysis import analyse
+from evigraph.text.instructions import chunk_without_orders
 from evigraph.types import Chunk
 
 RANKED = 2_000
@@ -93,8 +94,7 @@ def rank(run: Run, topic: Topic, communities: Communities) -> Relevance:
     with run.ledger.stage("sentences") as record:
         keys = [key for key, _ in passages]
         chosen = _few_of_each(keys, PER_PART) if topic.terms else _in_turn(_few_of_each(keys, 1), communities)
-        fetched = run.snapshot.chunks(chosen[:CANDIDATES])
-        found = {key: fetched[key] for key in chosen[:CANDIDATES] if key in fetched}
+        found, orders = _fetched(run, chosen[:CANDIDATES])
         sentences, cosine = _scored(run, asked, found, dict(passages), topical=bool(topic.terms))
         record.items_in, record.items_out = len(found), len(sentences)
     cited = sentences if not topic.terms else tuple(item for item in sentences if _worth_citing(item, sentences))
@@ -104,6 +104,10 @@ def rank(run: Run, topic: Topic, communities: Communities) -> Relevance:
         passages=tuple(passages),
         sentences=sentences,
         cited=cited,
+        read=tuple(found),
+        parts=len({part_of(key) for key in keys}),
+        cut=_cut(chosen, dict(passages), topical=bool(topic.terms)),
+        orders=orders,
         topical=bool(topic.terms),
         cosine=round(cosine, 6),
         coverage=round(best / total, 6) if total else 0.0,
@@ -114,6 +118,8 @@ def beside_the_point(run: Run, found: Relevance) -> str | None:
     """Why nothing ranked bears on the question, or None."""
     if not found.passages:
         return "retrieval: no passage matched the question"
+    if not found.sentences:
+        return "evidence: nothing in scope can be quoted; all that matched gives orders to a model"
     needed = RELEVANT if run.chat is None else RELEVANT_TO_A_MODEL
     strength = found.cosine + found.coverage / 10
     if not found.topical or strength >= needed:
@@ -197,6 +203,35 @@ def _in_turn(keys: Sequence[PassageKey], communities: Communities) -> list[Passa
     for key in keys:
         parts.setdefault(of.get(key, -1), []).append(key)
     return round_robin(list(parts.values()))
+
+
+def _fetched(run: Run, keys: Sequence[PassageKey]) -> tuple[dict[PassageKey, Chunk], tuple[str, ...]]:
+    """Passages without the sentences that give orders to a model, and these sentences."""
+    fetched = run.snapshot.chunks(keys)
+    language = (run.counts.languages or ("en",))[0]
+    found: dict[PassageKey, Chunk] = {}
+    orders: list[str] = []
+    for key in keys:
+        if key in fetched:
+            cleaned = chunk_without_orders(fetched[key], language)
+            orders += cleaned.orders
+            if cleaned.chunk is not None:
+                found[key] = cleaned.chunk
+    return found, tuple(dict.fromkeys(orders))
+
+
+def _cut(chosen: Sequence[PassageKey], scores: Mapping[PassageKey, float], *, topical: bool) -> bool:
+    """Whether parts beyond `CANDIDATES` may have been worth citing. Of a topic, by the rule for sentences: the best of
+    them, as its passage is ranked, is not far below the average of all parts."""
+    read = {part_of(key) for key in chosen[:CANDIDATES]}
+    unread = [key for key in chosen[CANDIDATES:] if part_of(key) not in read]
+    if not unread or not topical:
+        return bool(unread)
+    best: dict[tuple[int, int], float] = {}
+    for key in chosen:
+        best.setdefault(part_of(key), scores[key])
+    first, average = max(best.values()), sum(best.values()) / len(best)
+    return scores[unread[0]] >= first - DEPTH * (first - average)
 
 
 def _scored(

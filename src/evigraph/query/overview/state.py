@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from evigraph.communities import Community
@@ -18,6 +18,12 @@ PART = 8
 def part_of(key: PassageKey) -> tuple[int, int]:
     """The part that a passage belongs to. Answers draw on parts, so that one long document is not heard once only."""
     return key.revision_key, key.passage_index // PART
+
+
+def left_out(count: int) -> str:
+    """How it is said that sentences which give orders to a model were left out."""
+    told = "sentence that gives orders to a model was" if count == 1 else "sentences that give orders to a model were"
+    return f"{count} {told} left out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,14 +42,20 @@ class Candidate:
 class Relevance:
     """The scope ranked against a question: `passages` best first, `sentences` the best of each part, best first.
 
-    `cited` are those good enough to be cited. `topical` is False where the question asks about everything. `cosine` is
-    the best of any sentence with the question, `coverage` the weighted share of the topic's words that the best
-    passage holds.
+    `cited` are those good enough to be cited. `read` are the passages whose sentences were scored, `parts` counts the
+    parts of all that were ranked, `cut` says that parts were left unread that may have been worth citing, and `orders`
+    are sentences left out since they give orders to a model. `topical` is False where the question asks about
+    everything. `cosine` is the best of any sentence with the question, `coverage` the weighted share of the topic's
+    words that the best passage holds.
     """
 
     passages: tuple[tuple[PassageKey, float], ...] = ()
     sentences: tuple[Candidate, ...] = ()
     cited: tuple[Candidate, ...] = ()
+    read: tuple[PassageKey, ...] = ()
+    parts: int = 0
+    cut: bool = False
+    orders: tuple[str, ...] = ()
     topical: bool = False
     cosine: float = 0.0
     coverage: float = 0.0
@@ -81,3 +93,9 @@ class Overview:
     communities: dict[int, Community] = field(default_factory=dict)
     consulted: frozenset[int] = frozenset()
     """Numbers of the communities that were read for this question."""
+    orders: set[str] = field(default_factory=set)
+    """Sentences of passages and summaries that give orders to a model, and were left out."""
+
+    def spoken_of(self, keys: Iterable[PassageKey]) -> frozenset[int]:
+        """Numbers of the communities that ranked passages speak of."""
+        return frozenset(number for key in keys for number in self.affinity.get(key, {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evigraph.community.read import TreeView, open_tree
 from evigraph.query.overview.mapped import shown, summary_chunk
 from evigraph.query.overview.relevance import beside_the_point, rank
-from evigraph.query.overview.state import Overview
+from evigraph.query.overview.state import Overview, Relevance, left_out, part_of
 from evigraph.query.overview.themes import affinities, main_communities, themes_of
 from evigraph.query.overview.topic import metadata_keys, topic_of
 from evigraph.query.run import Retrieved, Run
@@ -28,6 +28,7 @@ def retrieve(run: Run) -> Retrieved:
         record.items_out = len(numbers)
     topic = topic_of(run.asked.text, run.counts.languages, metadata_keys(run))
     relevance = rank(run, topic, lambda keys: main_communities(run, of_entity, keys))
+    _report(run, relevance)
     reason = beside_the_point(run, relevance)
     if reason is not None:
         _notes(run, view)
@@ -45,21 +46,40 @@ def retrieve(run: Run) -> Retrieved:
         affinity=affinity,
         of_entity=of_entity,
         stray=stray,
-        consulted=frozenset(numbers),
+        orders=set(relevance.orders),
     )
+    run.overview.consulted = run.overview.spoken_of(relevance.read)
     run.ledger.count("communities_at_level", len(numbers))
     run.ledger.count("overview_topical", relevance.topical)
     return _retrieved(run, run.overview)
 
 
 def _level(run: Run, view: TreeView) -> int:
-    """The level asked for; the finest where the tree is not that deep."""
+    """The level asked for; the finest, which is said, where the tree is not that deep."""
     asked = DEFAULT_LEVEL if run.request.community_level is None else run.request.community_level
     level = max(0, min(asked, view.levels - 1))
     run.ledger.count("community_level", level)
     run.ledger.count("community_levels", view.levels)
     run.ledger.count("community_level_clipped", asked > level)
+    if asked > level:
+        run.ledger.degrade(f"community_level: there is no level {asked} in this scope; the finest, {level}, was used")
     return level
+
+
+def _report(run: Run, relevance: Relevance) -> None:
+    """Counts of what was ranked and read, and the safety caps that left something out."""
+    ranked, read = len(relevance.passages), len({part_of(key) for key in relevance.read})
+    run.ledger.count("passages_ranked", ranked)
+    run.ledger.count("passages_read", len(relevance.read))
+    run.ledger.count("parts", relevance.parts)
+    run.ledger.count("parts_read", read)
+    run.ledger.count("instructions_left_out", len(relevance.orders))
+    if relevance.cut:
+        run.ledger.degrade(f"overview: sentences of {read} of {relevance.parts} parts were read (safety cap)")
+    if not relevance.topical and ranked < run.counts.passages:
+        run.ledger.degrade(f"overview: {ranked} of {run.counts.passages} passages were ranked (safety cap)")
+    if relevance.orders:
+        run.ledger.degrade(f"overview: {left_out(len(relevance.orders))}")
 
 
 def _retrieved(run: Run, overview: Overview) -> Retrieved:

@@ -162,6 +162,26 @@ class GraphOfCommunities(Contract):
         with shelf.store.snapshot(shelf.workspace) as snapshot:
             assert len(snapshot.group_counts()["n"]) == 50
 
+    def test_the_first_passage_of_an_entity_is_that_of_the_smallest_document_id(self, shelf: Shelf) -> None:
+        for name in "fbdae":
+            shelf.put(name, "word", "Acme", "Acme. Birch")
+        shelf.put("c", "Cedar")
+
+        def first(only: DocumentFilter | None = None) -> dict[str, PassageKey]:
+            with shelf.store.snapshot(shelf.workspace, document_filter=only) as snapshot:
+                assert snapshot.first_passages([]) == {}
+                return snapshot.first_passages([ACME, BIRCH, CEDAR, DORN])
+
+        def at(name: str, index: int) -> PassageKey:
+            return PassageKey(revision_key(name, 1), index)
+
+        assert first() == {ACME: at("a", 1), BIRCH: at("a", 2), CEDAR: at("c", 0)}
+        some = DocumentFilter(document_ids=("b", "f"))
+        assert first(some) == {ACME: at("b", 1), BIRCH: at("b", 2)}
+        shelf.delete("a")
+        shelf.store.merge(shelf.workspace, [CEDAR, BIRCH], canonical=CEDAR)
+        assert first() == {ACME: at("b", 1), CEDAR: at("b", 2)}
+
     def test_entities_of_passages(self, shelf: Shelf) -> None:
         shelf.put("a", "Birch. Acme. Birch", "Cedar", title="Acme")
         first, second = (PassageKey(revision_key("a", 1), index) for index in (0, 1))
