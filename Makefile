@@ -12,7 +12,7 @@ demo: $(STAMP)
 	$(BIN)/evigraph demo
 
 test: lint
-	$(BIN)/python -m pytest -m "not verify"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not verify"
 
 verify: lint
 	$(BIN)/python -m pytest -m "verify or not verify"
