@@ -28,6 +28,8 @@ _ROWS = (
     "fact_vectors",
 )
 _TURNED = "arrayElement({turned:Array(UInt128)}, indexOf({keys:Array(UInt128)}, revision_key))"
+_UNCUT = {"sentence_starts": "[]", "sentence_ends": "[]"}
+"""A passage that is one sentence."""
 _MODELS = ("another", "some other")
 """Sorted before and behind the one in force."""
 _OTHER = "arrayMap(i -> toFloat32(i = 1 + rowNumberInAllBlocks() % length(vector)), arrayEnumerate(vector))"
@@ -44,7 +46,7 @@ class Decoys:
         if not self._columns:
             self._columns = _columns(graph)
         own = graph.workspace
-        first, last = ({column: f"concat('{word} ', {column})" for column in _TEXTS} for word in FOREIGN.values())
+        first, last = ({**_UNCUT, **_begun_by(word)} for word in FOREIGN.values())
         opposite = {"vector": "arrayMap(x -> -x, vector)"}
         turned, keys = self._turned(graph)
         for table in _ROWS:
@@ -108,6 +110,10 @@ class Decoys:
             f" WHERE workspace = {{own:String}}{where}",
             {"own": graph.workspace, **(bound or {}), **({} if only is None else {"only": only})},
         )
+
+
+def _begun_by(word: str) -> dict[str, str]:
+    return {column: f"concat('{word} ', {column})" for column in _TEXTS}
 
 
 def _columns(graph: Evigraph) -> dict[str, list[str]]:

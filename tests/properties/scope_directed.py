@@ -249,6 +249,8 @@ _BUILT: tuple[Operation, ...] = (
         _document("d1", "Corrick Vane visited Ulwe. Corrick Vane hired Joseph Amarra.", folder="south", region="east"),
         _document("d2", "Corrick Vane trained Hana Sefu. Kest2 Orlo2 visited Lowani.", region="east"),
         _document("d3", "Pieter Banda married Marit Olsen. Pieter Banda accused Kest3 Orlo3.", folder="south"),
+        _document("d6", "Kest6 Orlo6 counted every well by hand.", region="west"),
+        _document("d7", "Kest6 Orlo6 waited by the river that year.", region="east"),
     ),
     Merging(entities=(CORRICK, "person:corick vane")),
     Building(),
@@ -263,12 +265,13 @@ BUILT = World(
     history=_BUILT,
     views=(
         View(moment=0.2),
-        View(moment=0.54),
-        View(moment=0.54, filters={"metadata_filter": {"region": "east"}}),
-        View(moment=0.69),
-        View(moment=0.77),
-        View(moment=0.77, filters=_only("d0", "d2")),
-        View(moment=0.92),
+        View(moment=0.6),
+        View(moment=0.6, filters={"metadata_filter": {"region": "east"}}),
+        View(moment=0.73),
+        View(moment=0.8),
+        View(moment=0.8, filters=_only("d0", "d2")),
+        View(moment=0.8, filters=_only("d0", "d7")),
+        View(moment=0.93),
         View(),
         View(filters=_only("d0", "d1")),
     ),
@@ -285,7 +288,8 @@ BUILT = World(
         ),
     ),
 )
-"""Communities before they are built, fresh, stale, renewed, and written by a model that repeats what it is shown."""
+"""Communities before they are built, fresh, stale, renewed, and written by a model that repeats what it is shown; one
+of them an entity that nothing is said of, in a passage that is visible and in one that is not."""
 
 DIRECTED = {
     "lives": LIVES,

@@ -197,11 +197,13 @@ class Memory:
     def __init__(self, graph: Evigraph) -> None:
         self._store = graph.store
         self._rows = graph.store.rows
+        self._columns = graph.store.columns
         self._kept: dict[str, Any] = {}
         self._patch = pytest.MonkeyPatch()
 
     def __enter__(self) -> Memory:
         self._patch.setattr(self._store, "rows", self.rows)
+        self._patch.setattr(self._store, "columns", self.columns)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -212,6 +214,12 @@ class Memory:
         if key not in self._kept:
             self._kept[key] = self._rows(sql, parameters)
         return list(self._kept[key])
+
+    def columns(self, sql: str, parameters: Mapping[str, Any]) -> list[Any]:
+        key = repr(("columns", sql, parameters))
+        if key not in self._kept:
+            self._kept[key] = self._columns(sql, parameters)
+        return [column.copy() for column in self._kept[key]]
 
 
 class References:

@@ -14,6 +14,7 @@ from scope_world import Asked
 from evigraph import Evigraph
 from evigraph.communities import CommunityList
 from evigraph.community import read as community_read
+from evigraph.community.show import MEMBERS
 from evigraph.errors import InvalidValue
 from evigraph.graph import aliases
 from evigraph.query.explore import claims
@@ -116,7 +117,10 @@ def _levels(graph: Evigraph, scope: Mapping[str, Any]) -> Iterator[CommunityList
 
 
 def _communities(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
-    return {"levels": plain(list(_levels(graph, scope)))}
+    levels = list(_levels(graph, scope))
+    for one in (community for level in levels for community in level.communities):
+        assert len(one.entities) == min(one.size, MEMBERS), f"{one.id} counts members that it does not show"
+    return {"levels": plain(levels)}
 
 
 def _each_community(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
