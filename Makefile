@@ -15,7 +15,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not verify"
 
 verify: lint
-	$(BIN)/python -m pytest -m "verify or not verify"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "verify or not verify"
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests tools bench

@@ -25,13 +25,13 @@ QUESTION = "Who delivered four pumps to Tarn?"
 TOP = {
     "answer", "context", "prompt", "abstained", "abstain_reason", "mode", "method", "requested", "route", "citations",
     "sources", "chunks", "entities", "relationships", "evidence", "communities", "degraded", "method_details", "stats",
-    "generation", "paths", "plan", "coverage",
+    "generation", "paths", "plan", "coverage", "ledger",
 }  # fmt: skip
 CITATION = {"n", "chunk_id", "document_id", "revision", "source", "title", "start", "end", "quote", "page"}
 CHUNK = {
     "id", "text", "document_id", "revision", "source", "title", "context", "page", "start", "end", "vectorScore",
     "vectorRank", "bm25Score", "bm25Rank", "graphScore", "graphRank", "fusedScore", "rerankScore", "score", "level",
-    "supports",
+    "supports", "matched", "kept",
 }  # fmt: skip
 ENTITY = {"id", "name", "type", "description", "degree", "score", "sourceChunks"}
 RELATIONSHIP = {
@@ -95,7 +95,7 @@ def test_sources_are_documents_by_their_best_passage(graph: Evigraph) -> None:
 
 
 def test_filters_and_deviations_are_echoed(graph: Evigraph) -> None:
-    found = wired(graph, rerank=True, document_filter={"document_ids": ["tarn"], "date_from": "2014-01-01"})
+    found = wired(graph, hybrid=True, document_filter={"document_ids": ["tarn"], "date_from": "2014-01-01"})
     assert found["degraded"] is True
     assert len(found["method_details"]["degraded"]) == 1
     assert found["method_details"]["document_filter"] == {
@@ -105,6 +105,18 @@ def test_filters_and_deviations_are_echoed(graph: Evigraph) -> None:
         "date_to": None,
     }
     assert found["method_details"]["answered_by"] == "extractive"
+
+
+def test_enhanced_passages_say_what_was_matched_and_kept(graph: Evigraph) -> None:
+    found = wired(graph, rerank=True, parent_context=True, compress=True)
+    assert found["degraded"] is False
+    assert found["method_details"]["retrieval"].endswith("+parent_context")
+    for chunk in found["chunks"]:
+        assert chunk["rerankScore"] is not None
+        assert all(chunk["start"] <= start < end <= chunk["end"] for start, end in chunk["matched"] + chunk["kept"])
+    assert any(chunk["kept"] for chunk in found["chunks"])
+    assert all(chunk["matched"] for chunk in found["chunks"])
+    assert {"rerank", "parent_context", "compress"} <= found["stats"].keys()
 
 
 def test_what_was_checked_is_told(graph: Evigraph) -> None:

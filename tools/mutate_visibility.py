@@ -75,6 +75,7 @@ OTHERS: tuple[tuple[str, str, str], ...] = (
     ("visibility.py", "revision DESC", "revision"),
     ("identity.py", "sorted(group & visible.keys())", "sorted(group)"),
     ("identity.py", "preferred if preferred in visible else kept[0]", "preferred"),
+    ("conversations.py", "revision IN {self.scope.revisions}", "1"),
     ("communities.py", "support.1 IN {self.scope.revisions} AS visible", "1 AS visible"),
 )
 """What decides on visibility without being a condition: file, text, replacement. Each text must be there once."""

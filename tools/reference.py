@@ -1,6 +1,6 @@
-"""Write `docs/cli.md` and `docs/http.md` from the code: `python tools/reference.py` (or `--check`).
+"""Write `docs/cli.md`, `docs/http.md` and `docs/methods.md` from the code: `python tools/reference.py` (or `--check`).
 
-Both are the same on every machine: no widths, versions, times or settings enter them.
+All are the same on every machine: no widths, versions, times or settings enter them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+from methods_reference import methods_reference
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GENERATED = "<!-- Written by tools/reference.py; change the code and run it again. -->"
@@ -133,7 +134,7 @@ def _paragraphs(text: str | None) -> list[str]:
 
 
 def main() -> int:
-    pages = {"cli.md": cli_reference(), "http.md": http_reference()}
+    pages = {"cli.md": cli_reference(), "http.md": http_reference(), "methods.md": methods_reference(GENERATED)}
     stale = [
         name
         for name, text in pages.items()

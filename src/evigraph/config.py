@@ -51,8 +51,22 @@ class Settings(BaseSettings):
         4_096, ge=128, le=65_536, description="Longest reply asked of the chat model for one passage, in tokens."
     )
     extraction_token_budget: int | None = Field(
-        None, ge=1, description="Most tokens one index run may spend on extraction by the chat model. Unset: no limit."
+        None,
+        ge=1,
+        description="Most tokens one index run may spend on extraction by the chat model, and at most as many again on "
+        "summaries for trees. Unset: no limit.",
     )
+    reranker: str = Field(
+        "rules",
+        description="Who re-ranks: `rules`, `llm` (one call to the chat model), `http` (see `rerank_url`), or a folder "
+        "with a cross-encoder: `model.onnx` and `tokenizer.json`.",
+    )
+    rerank_url: str | None = Field(
+        None,
+        description="Base URL of a server with `POST …/rerank` (Cohere, Jina, vLLM, llama.cpp), without `/rerank`.",
+    )
+    rerank_model: str | None = Field(None, description="Model name sent to `rerank_url`.")
+    rerank_api_key: SecretStr | None = Field(None, description="Bearer token for `rerank_url`.")
     router: Literal["rules", "llm"] = Field(
         "rules", description="Who sorts questions under mode `auto`: rules, or `llm`, one call to the chat model."
     )

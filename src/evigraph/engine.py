@@ -16,12 +16,14 @@ from evigraph.ingest.imports.run import import_graph
 from evigraph.ingest.pipeline import Indexer, IndexOptions
 from evigraph.ingest.prune import prune
 from evigraph.ingest.reembed import reembed
-from evigraph.models.ports import ChatModel, Embedder
+from evigraph.models.ports import ChatModel, Embedder, Reranker
 from evigraph.plans import Plan
 from evigraph.query.cache import ContextCache
 from evigraph.query.communities import Communities
+from evigraph.query.conversations import Conversations
 from evigraph.query.entities import Entities
 from evigraph.query.export import export_graph
+from evigraph.query.ledger import Boundary
 from evigraph.query.pipeline import QueryEngine
 from evigraph.query.plan.parse import plan_fields
 from evigraph.query.plan.schema import read_schema, write_schema
@@ -46,8 +48,8 @@ class Evigraph:
             print(answer.text, answer.citations)
 
     `data` is a folder or a DSN (`chdb:///folder`, `http(s)://user:pass@host:8123/db`); `client` a ready
-    `clickhouse-connect` client instead. `embedder`, `chat` and `extractor` replace what the settings name. Thread safe;
-    one process at a time holds an embedded store (`StoreLocked`), and one at a time writes a workspace.
+    `clickhouse-connect` client instead. `embedder`, `chat`, `extractor` and `reranker` replace what the settings name.
+    Thread safe; one process at a time holds an embedded store (`StoreLocked`), and one at a time writes a workspace.
     """
 
     def __init__(
@@ -60,13 +62,15 @@ class Evigraph:
         embedder: Embedder | None = None,
         chat: ChatModel | None = None,
         extractor: Extractor | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.workspace = check_workspace(workspace)
         self.settings = settings or Settings()
         self.data = None if client is not None else str(data or self.settings.data)
         self.store: Store = open_store(self.data, client=client)
         self._cache = ContextCache()
-        self._models = Models(self.settings, embedder=embedder, chat=chat, extractor=extractor)
+        self._boundary: Boundary | None = None
+        self._models = Models(self.settings, embedder=embedder, chat=chat, extractor=extractor, reranker=reranker)
 
     @property
     def embedder(self) -> Embedder:
@@ -100,20 +104,26 @@ class Evigraph:
         metadata: Mapping[str, Any] | None = None,
         sync: bool = False,
         origin: str | None = None,
+        build_tree: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> IndexReport:
         """Read, chunk, extract, embed and publish. What cannot be read is listed in the report; the rest goes on.
 
         `root` bounds what may be read and names sources relative to it; `metadata` is added to every document; `sync`
         deletes documents of the indexed folder whose files are gone; `origin` names where files came from if not the
-        folder they are read from (an upload says ""). Unchanged content costs nothing.
+        folder they are read from (an upload says ""). Unchanged content costs nothing. With `build_tree` each document
+        gets a tree of summaries, which method `raptor` searches; unchanged content that has one keeps it in any case.
         Raises `EmbedderMismatch` if the workspace was embedded with another model.
         """
         options = IndexOptions(
-            root=None if root is None else Path(root), metadata=metadata or {}, sync=sync, origin=origin
+            root=None if root is None else Path(root),
+            metadata=metadata or {},
+            sync=sync,
+            origin=origin,
+            build_tree=build_tree,
         )
         items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
-        return Indexer(*self._parts).run(items, options, progress)
+        return self._indexer.run(items, options, progress)
 
     def estimate(
         self,
@@ -135,7 +145,7 @@ class Evigraph:
         are then like any other. With `extract` the extractor reads the passages besides. `root`, `metadata` and
         `progress` as for `index`. Rows that cannot be used are in the report. Raises `ReadError`s and `MissingExtra`.
         """
-        return import_graph(Indexer(*self._parts), path, format=format, **options)
+        return import_graph(self._indexer, path, format=format, **options)
 
     def export(self, format: str = "jsonl", **filters: Any) -> Iterator[str]:
         """The visible graph as text, piece by piece: `jsonl` (which `import_graph` reads) or `graphml`. `filters` are
@@ -183,7 +193,9 @@ class Evigraph:
         """Answer from evidence, with citations that were checked; or abstain and say which stage came up empty.
 
         Options are the fields of the query API (`mode`, `max_chunks`, `document_filter`, `metadata_filter`,
-        `context_only`, `as_of`, …). Raises `InputError`s for bad ones and `ModelNotConfigured` for `bypass` offline.
+        `context_only`, `as_of`, …); a `conversation_id` makes it a turn of that conversation of `user`. Raises
+        `InputError`s for bad ones, `ModelNotConfigured` for `bypass` offline, and `NotFound` for a conversation of
+        another user that is not shared.
         """
         request = parse({"query": question, **options}, max_query_chars=self.settings.max_query_chars)
         return self.queries.ask(request)
@@ -225,16 +237,22 @@ class Evigraph:
         return QueryEngine(
             self.store,
             self.workspace,
+            reranker=lambda: self._models.reranker,
             embedder=lambda: self._models.embedder,
             chat=self._models.chat,
             settings=self.settings,
             cache=self._cache,
+            boundary=self._boundary,
         )
 
     @property
     def _parts(self) -> tuple[Store, str, Embedder, Callable[[], Extractor], Settings]:
         """What an index run works with."""
         return self.store, self.workspace, self._models.embedder, lambda: self._models.extractor, self.settings
+
+    @property
+    def _indexer(self) -> Indexer:
+        return Indexer(*self._parts, chat=lambda: self._models.chat)
 
     @property
     def entities(self) -> Entities:
@@ -245,6 +263,11 @@ class Evigraph:
     def communities(self) -> Communities:
         """Communities of the graph and their summaries, which corpus-wide questions are answered from."""
         return Communities(self.store, self.workspace, self._models.chat, concurrency=self.settings.model_concurrency)
+
+    @property
+    def conversations(self) -> Conversations:
+        """Conversations that questions with a `conversation_id` make: list, show, share, delete."""
+        return Conversations(self.store, self.workspace)
 
     # ---------------------------------------------------------------- lifetime
 

@@ -5,6 +5,7 @@
     │   ├── UnknownMode / UnknownMethod / UnknownField / UnknownFilter
     │   ├── InvalidQuery         empty, too long, or not valid text
     │   ├── InvalidValue         a field's value is outside its range
+    │   ├── InvalidCombination   mode, method and enhancers that make no sense together
     │   ├── InvalidPlan          a typed plan is malformed or out of bounds
     │   ├── InvalidSchema        a domain schema is malformed or contradicts itself
     │   └── InvalidItem          an item handed to `index` is malformed
@@ -26,6 +27,7 @@
     │   ├── StoreUnavailable     no connection, or the server refused
     │   ├── ConcurrentWrite      another process published in between
     │   └── BeforePruneHorizon   `as_of` lies before the last prune         HTTP 410
+    ├── StageFailed              a stage of a query went wrong              HTTP 500
     └── ModelError               a model call failed                        HTTP 502
         ├── ModelTimeout, ModelUnavailable
         └── ModelBadResponse
@@ -107,6 +109,12 @@ class InvalidValue(InputError):
     """A field's value is of the wrong type or outside its range."""
 
     code = "invalid_value"
+
+
+class InvalidCombination(InputError):
+    """Mode, method and enhancers that make no sense together; the message says why."""
+
+    code = "invalid_combination"
 
 
 class InvalidPlan(InputError):
@@ -279,6 +287,16 @@ class ConcurrentWrite(StoreError):
 class BeforePruneHorizon(StoreError):
     code = "before_prune_horizon"
     status = 410
+
+
+class StageFailed(EvigraphError):
+    """A stage of a query raised, took too long, or handed on what cannot be; `stage` names it."""
+
+    code = "stage_failed"
+
+    def __init__(self, stage: str, problem: str) -> None:
+        self.stage = stage
+        super().__init__(f"{stage}: {problem}", hint="ask again; if it stays, report it with the question and the log")
 
 
 class ModelError(EvigraphError):

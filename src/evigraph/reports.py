@@ -29,6 +29,7 @@ class IndexedDocument:
     passages: int = 0
     entities: int = 0
     assertions: int = 0
+    summaries: int = 0
     warnings: tuple[str, ...] = ()
 
 
@@ -67,6 +68,33 @@ class ExtractionAccount:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TreeAccount:
+    """Trees of summaries that an index run made, and what a chat model's share in them cost.
+
+    `too_short` counts documents of too few passages for a tree, `by_model` the summaries that the model wrote (the
+    others are sentences of the passages). `cached` counts replies that were stored before and cost nothing, `failed`
+    calls without a reply, `unusable` replies of which nothing was kept, `unreported` replies whose tokens the server
+    did not tell (they are estimated). `dropped` counts by reason what was left out of summaries. `stopped_at` says
+    where the token budget, if any, ended the calls.
+    """
+
+    trees: int = 0
+    too_short: int = 0
+    summaries: int = 0
+    by_model: int = 0
+    model: str | None = None
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    unusable: int = 0
+    unreported: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    stopped_at: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionEstimate:
     """What `index` would do with these inputs, without asking a model. `calls`, `prompt_tokens` and `completion_tokens`
     are expected values; `cached` answers are known already. An offline extractor needs no calls. `over_budget` says
@@ -96,6 +124,7 @@ class IndexReport:
     warnings: tuple[str, ...] = ()
     job_id: str = ""
     extraction: ExtractionAccount | None = None
+    trees: TreeAccount | None = None
 
     def count(self, status: str) -> int:
         return sum(1 for document in self.documents if document.status == status)
@@ -178,3 +207,21 @@ class Job:
     started_at: datetime
     updated_at: datetime
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageReport:
+    """One stage of a query: items that went in (where they can be lost), came out and were `lost`, by reason; calls to
+    a chat model and their tokens (those that the server reported); and what it did otherwise than asked."""
+
+    name: str
+    items_in: int | None = None
+    items_out: int | None = None
+    lost: Mapping[str, int] = field(default_factory=dict)
+    empty_because: str | None = None
+    took_ms: float = 0.0
+    llm_calls: int = 0
+    failed_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    degraded: tuple[str, ...] = ()

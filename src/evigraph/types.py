@@ -13,7 +13,9 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from evigraph.communities import Community, Coverage
+from evigraph.conversations import ConversationUse
 from evigraph.plans import Direction, Plan
+from evigraph.reports import StageReport
 from evigraph.routing import Route
 
 ENTITY_TYPES = ("PERSON", "ORGANIZATION", "TECHNOLOGY", "PRODUCT", "LOCATION", "EVENT", "CONCEPT")
@@ -46,6 +48,12 @@ class Method(enum.StrEnum):
     """How the question is asked."""
 
     STANDARD = "standard"
+    HYDE = "hyde"
+    SELF_RAG = "self_rag"
+    AUTO = "auto"
+    CORRECTIVE = "corrective"
+    RAPTOR = "raptor"
+    MULTI_QUERY = "multi_query"
 
 
 # --------------------------------------------------------------------------- ingest
@@ -56,7 +64,8 @@ class Passage:
     """A span of one document revision: the unit that is searched and cited.
 
     `context` (title, heading path, table header row) is searched and embedded with the text, outside it. `sentences`
-    are absolute `(start, end)` spans inside the passage. Level 0 is document text; higher levels are summaries.
+    are absolute `(start, end)` spans inside the passage. Level 0 is document text; higher levels are summaries, which
+    have no span: `supports` lists the indexes of the passages of level 0 that they rest on.
     """
 
     document_id: str
@@ -71,6 +80,7 @@ class Passage:
     token_count: int = 0
     sentences: tuple[tuple[int, int], ...] = ()
     level: int = 0
+    supports: tuple[int, ...] = ()
 
     @property
     def id(self) -> str:
@@ -220,6 +230,12 @@ class QueryRequest:
     metadata_filter: Mapping[str, str] | None = None
     llm_model: str | None = None
     as_of: int | datetime | None = None
+    user: str = ""
+    conversation_id: str | None = None
+    conversation_owner: str | None = None
+    """Whose conversation it is, where it is not the user's own."""
+    given: tuple[str, ...] = field(default=(), compare=False)
+    """Names of the fields that were set, sorted."""
 
 
 # --------------------------------------------------------------------------- evidence
@@ -228,7 +244,11 @@ class QueryRequest:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chunk:
     """A passage as evidence. A signal that did not rank it is None. One of a `level` above 0 is a summary: it has no
-    span, and `supports` lists the chunks it rests on."""
+    span, and `supports` lists the chunks it rests on.
+
+    One widened to its neighbours (`parent_context`) keeps the id of the passage that matched; `matched` are the spans
+    of those that did, `pages` where the pages begin. Of one cut for the answer (`compress`), `kept` are the spans of
+    the sentences that are read; none: all of it. `token_count` is that of what is read."""
 
     id: str
     document_id: str
@@ -253,6 +273,14 @@ class Chunk:
     score: float = 0.0
     level: int = 0
     supports: tuple[str, ...] = ()
+    matched: tuple[tuple[int, int], ...] = ()
+    kept: tuple[tuple[int, int], ...] = ()
+    pages: tuple[tuple[int, int], ...] = ()
+
+    def page_at(self, position: int) -> int | None:
+        """The page of a position of the document inside this passage."""
+        begun = [page for start, page in self.pages if start <= position]
+        return begun[-1] if begun else self.page
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -371,6 +399,7 @@ class Evidence:
     communities: tuple[Community, ...] = ()
     coverage: Coverage | None = None
     route: Route | None = None
+    conversation: ConversationUse | None = None
     degraded: tuple[str, ...] = ()
     retrieval: str = ""
     stats: Mapping[str, Any] = field(default_factory=dict)
@@ -406,6 +435,11 @@ class Answer:
     removed_citations: tuple[int, ...] = ()
     degraded: tuple[str, ...] = ()
     answered_by: Literal["extractive", "model", "none"] = "extractive"
+    method: Method = Method.STANDARD
+    """The effective one; `request` has the one asked for."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the method did and decided."""
+    ledger: tuple[StageReport, ...] = ()
     context: str | None = None
     prompt: str | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)

@@ -29,7 +29,7 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
         "abstained": answer.abstained,
         "abstain_reason": answer.abstain_reason,
         "mode": evidence.mode.value,
-        "method": request.method.value,
+        "method": answer.method.value,
         "requested": {"mode": request.mode.value, "method": request.method.value},
         "route": plain(evidence.route),
         "citations": [_citation(citation) for citation in answer.citations],
@@ -49,11 +49,14 @@ def answer_to_wire(answer: Answer) -> dict[str, Any]:
             "answered_by": answer.answered_by,
             "document_filter": plain(request.document_filter),
             "metadata_filter": None if request.metadata_filter is None else dict(request.metadata_filter),
+            "conversation": plain(evidence.conversation),
             "unsupported": list(answer.unsupported),
             "removed_citations": list(answer.removed_citations),
             "attributed_citations": answer.stats.get("citations_attributed", 0),
+            **plain(answer.details),
         },
         "stats": plain(answer.stats),
+        "ledger": plain(answer.ledger),
         "generation": evidence.generation,
     }
 
@@ -88,11 +91,12 @@ def _citation(citation: Citation) -> dict[str, Any]:
 
 
 def _sources(answer: Answer) -> list[dict[str, Any]]:
-    """Documents of the evidence, in the order of their best passage; of summaries, those cited, then those quoted."""
+    """Documents of the evidence, in the order of their best passage; of summaries of documents, those cited, and of
+    communities those quoted besides."""
     placed: list[tuple[str, Chunk | Citation | Quote]] = [
         (chunk.id, chunk) for chunk in answer.evidence.chunks if not chunk.level
     ]
-    if answer.evidence.communities:
+    if answer.evidence.communities or any(chunk.level for chunk in answer.evidence.chunks):
         quotes = [quote for community in answer.evidence.communities for quote in community.quotes]
         placed += [(citation.chunk_id, citation) for citation in answer.citations]
         placed += [(quote.chunk_id, quote) for quote in quotes]
@@ -127,6 +131,8 @@ def _chunk(chunk: Chunk) -> dict[str, Any]:
         "end": None if chunk.level else chunk.end,
         "level": chunk.level,
         "supports": list(chunk.supports),
+        "matched": plain(chunk.matched),
+        "kept": plain(chunk.kept),
         "vectorScore": chunk.vector_score,
         "vectorRank": chunk.vector_rank,
         "bm25Score": chunk.bm25_score,

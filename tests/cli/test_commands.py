@@ -55,6 +55,16 @@ def test_index_ask_and_history(invoke: Invoke, folder: Path) -> None:
     assert invoke("jobs", "--json").json["jobs"][0]["state"] == "done"
 
 
+def test_build_tree_makes_and_tells_trees(invoke: Invoke, folder: Path) -> None:
+    parts = [f"# Part {n}\n\n" + f"Crew {n} repaired the pump at Tarn. " * 40 for n in range(8)]
+    (folder / "reports" / "long.md").write_text("\n\n".join(parts))
+    made = invoke("--json", "index", "reports", "--build-tree").json
+    assert made["trees"]["trees"] == 1 and made["trees"]["summaries"] > 0
+    (folder / "reports" / "more.md").write_text("\n\n".join(reversed(parts)))
+    assert "1 trees of " in invoke("index", "reports", "--build-tree").out
+    assert "not part of the estimate" in invoke("index", "reports", "--build-tree", "--estimate").err
+
+
 def test_sync_deletes_what_is_gone(invoke: Invoke, folder: Path) -> None:
     invoke("index", "reports")
     (folder / "reports/2017/memo.txt").unlink()
@@ -89,8 +99,10 @@ def test_filters_and_debug_flags(invoke: Invoke) -> None:
     assert context.code == 0
     assert "Hana Sefu" in context.out and "passage" in context.out
     assert invoke("ask", QUESTION, "--prompt-only", "--json").json["prompt"]
-    ranked = invoke("ask", QUESTION, "--rerank", "--mode", "naive", "--max-chunks", "1")
-    assert "degraded: " in ranked.out
+    ranked = invoke("ask", QUESTION, "--rerank", "--mode", "naive", "--max-chunks", "1", "--json").json
+    assert [chunk["rerankScore"] is None for chunk in ranked["chunks"]] == [False]
+    ignored = invoke("ask", QUESTION, "--hybrid", "--mode", "mix", "--max-chunks", "1")
+    assert "degraded: hybrid: " in " ".join(ignored.out.split())
 
 
 @pytest.mark.parametrize(
@@ -182,6 +194,16 @@ def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch:
     assert (folder / "cases.jsonl").read_text().count("\n") >= 3
     assert invoke("eval", "labelled", "--mode", "naive", "--json").json["dataset"] == "labelled"
     assert invoke("eval", "nowhere").code == 1
+    reranked = invoke(
+        "eval", "labelled", "--mode", "naive", "--set", "rerank=true", "--set", "rerank_top_k=5", "--output", "r.jsonl"
+    )
+    assert reranked.code == 0
+    assert (
+        '"rerank": true' in (folder / "r.jsonl").read_text() and '"rerank_top_k": 5' in (folder / "r.jsonl").read_text()
+    )
+    assert invoke("eval", "labelled", "--set", "rerank=maybe").code == 1
+    assert invoke("eval", "labelled", "--set", "mode=mix").code == 2
+    assert invoke("eval", "labelled", "--set", "reranks=true").code == 1
 
 
 def test_ask_passes_on_what_was_given_and_nothing_else() -> None:

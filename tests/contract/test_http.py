@@ -11,6 +11,7 @@ from evigraph.store import Store, open_store
 from evigraph.testing.clickhouse_http import serve_clickhouse
 from evigraph.testing.store_contract import StoreContract
 from evigraph.testing.store_contract.base import unused_workspace
+from evigraph.testing.store_contract.conversations import ConversationContract
 from evigraph.testing.store_contract.documents import DocumentContract
 from evigraph.testing.store_contract.filters import FilterContract
 from evigraph.testing.store_contract.material import Shelf
@@ -28,7 +29,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         store.close()
 
 
-class TestHttpInShort(DocumentContract, FilterContract, ValueContract):
+class TestHttpInShort(DocumentContract, FilterContract, ValueContract, ConversationContract):
     """What the wire could break: every kind of parameter and row. Its statements are the embedded store's."""
 
 

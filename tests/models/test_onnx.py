@@ -131,7 +131,7 @@ class _BatchDependent:
 
 
 def test_a_batch_dependent_model_is_run_text_by_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx, "_open_session", lambda path, threads: _BatchDependent())
+    monkeypatch.setattr(onnx, "open_session", lambda path, threads: _BatchDependent())
     embedder = OnnxEmbedder.from_folder(folder)
     together = embedder.embed(TEXTS)
     assert np.array_equal(together, np.concatenate([embedder.embed([text]) for text in TEXTS]))
@@ -144,7 +144,7 @@ def test_a_batch_dependent_model_is_run_text_by_text(folder: Path, monkeypatch: 
 def test_a_model_of_another_kind_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, session: _BatchDependent, said: str
 ) -> None:
-    monkeypatch.setattr(onnx, "_open_session", lambda path, threads: session)
+    monkeypatch.setattr(onnx, "open_session", lambda path, threads: session)
     with pytest.raises(UnusableModel, match=said):
         OnnxEmbedder.from_folder(folder).embed(["ships"])
 

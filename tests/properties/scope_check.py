@@ -285,8 +285,8 @@ def comparable(value: Any) -> Any:
 
 def _without_coverage(value: Mapping[str, Any]) -> dict[str, Any]:
     """An answer without the share of communities that it draws on, which its text ends with, and what is said of their
-    age."""
-    kept = {key: item for key, item in value.items() if key != "coverage"}
+    age, in the ledger too."""
+    kept = {key: item for key, item in value.items() if key not in ("coverage", "ledger")}
     if isinstance(kept.get("answer"), str):
         kept["answer"] = kept["answer"].partition("\n\nDrawn from ")[0]
     if "method_details" in kept:

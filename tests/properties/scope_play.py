@@ -158,8 +158,12 @@ def repeats(messages: Sequence[Message]) -> str:
 
 def with_chat(graph: Evigraph, reply: Callable[[Sequence[Message]], str]) -> Evigraph:
     """A view of the same workspace with a chat model."""
+    return with_model(graph, ScriptedChat(reply))
+
+
+def with_model(graph: Evigraph, chat: ScriptedChat) -> Evigraph:
     view = graph.in_workspace(graph.workspace)
-    view._models = Models(graph.settings, embedder=graph.embedder, chat=ScriptedChat(reply), extractor=graph.extractor)
+    view._models = Models(graph.settings, embedder=graph.embedder, chat=chat, extractor=graph.extractor)
     return view
 
 

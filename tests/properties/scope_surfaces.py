@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from scope_play import repeats, with_chat
+from scope_play import repeats, with_chat, with_model
 from scope_world import Asked
 
 from evigraph import Evigraph
@@ -18,6 +18,7 @@ from evigraph.community.show import MEMBERS
 from evigraph.errors import InvalidValue
 from evigraph.graph import aliases
 from evigraph.query.explore import claims
+from evigraph.testing.models import ScriptedChat
 from evigraph.text.names import entity_id, name_key
 from evigraph.types import Mode
 from evigraph.wire import answer_to_wire, plain
@@ -150,6 +151,20 @@ def _overview_by_model(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) 
     return answer_to_wire(with_chat(graph, repeats).ask(asked.question, mode="thematic_overview", **scope))
 
 
+_CONVERSATIONS = count()
+
+
+def _conversation(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
+    """A follow-up within the scope to a turn about all there is now, and what a chat model is shown of that turn."""
+    name = f"c{next(_CONVERSATIONS)}"
+    graph.ask(asked.question, conversation_id=name, **asked.options)
+    options = {"conversation_id": name, **asked.options, **scope}
+    chat = ScriptedChat(lambda messages: "")
+    with_model(graph, chat).ask("And where did they do it?", **options)
+    answer = answer_to_wire(graph.ask("And where did they do it?", **options))
+    return {**answer, "prompt": "\n".join(message.content for call in chat.calls[:1] for message in call)}
+
+
 def _lines(graph: Evigraph, form: str, scope: Mapping[str, Any]) -> list[str]:
     return "".join(graph.export(form, **scope)).splitlines()
 
@@ -159,6 +174,7 @@ def _graphml(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
 
 
 STATE = "state of communities"
+TALK = "conversation"
 SURFACES: dict[str, Read] = {
     "search": lambda graph, asked, scope: plain(graph.entities.search(asked.seeds[0].lower(), **scope)),
     "search of a part": lambda graph, asked, scope: plain(graph.entities.search(asked.seeds[0].lower()[:3], **scope)),
@@ -186,6 +202,7 @@ SURFACES: dict[str, Read] = {
     "overview of a large scope": _of_large_scopes(of_mode(Mode.THEMATIC_OVERVIEW)),
     "finest overview": _finest_overview,
     "overview by a model": _overview_by_model,
+    TALK: _conversation,
     STATE: lambda graph, asked, scope: plain(graph.communities.status(**scope)),
     "schema": lambda graph, asked, scope: plain(graph.schema(**scope)),
     "documents": lambda graph, asked, scope: {"documents": plain(graph.documents(**scope))},
@@ -211,5 +228,6 @@ TREES = {
 }
 """Those that a built tree changes. What was visible when it was built shows in its shape until it is built anew: where
 the workspace has changed since, only words are judged."""
-UNLIKE = {*PAST, "merges"}
-"""Those that another history cannot equal: `Rows.history` says what the past is, of merges only the words count."""
+UNLIKE = {*PAST, "merges", TALK}
+"""Those that another history cannot equal: `Rows.history` says what the past is, of merges and of what was said before
+only the words count."""

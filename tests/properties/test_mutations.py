@@ -14,7 +14,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "mutate_visibility.py"
 STORE = ROOT / "src" / "evigraph" / "store"
-USES = ("revision_key IN {self.scope.revisions}", "support.1 IN {self.scope.revisions} AS visible")
+USES = (
+    "revision_key IN {self.scope.revisions}",
+    "revision IN {self.scope.revisions}",
+    "support.1 IN {self.scope.revisions} AS visible",
+)
 
 
 @pytest.fixture(scope="module")

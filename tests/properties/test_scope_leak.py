@@ -35,7 +35,19 @@ PARTS, LONG, LONG_ASKED = 9, 15, 3
 """Parts of the long run, each with a store of its own, random worlds in each, and their questions: 2,025 cases."""
 SHOWN = (
     *("chunks", "entities", "names", "paths", "statements", "contradictions", "proposals", "merges", "prompt"),
-    *("rows", "lines", "vectors", "documents", "predicates", "texts", "revisions", "of all", "communities", "levels"),
+    *(
+        "rows",
+        "lines",
+        "vectors",
+        "documents",
+        "predicates",
+        "texts",
+        "revisions",
+        "of all",
+        "communities",
+        "levels",
+        "turns",
+    ),
 )
 """Parts of responses one of which holds something if anything was found."""
 QUIET: dict[str, Any] = {
@@ -123,18 +135,18 @@ def test_the_long_run_has_two_thousand_cases() -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("part", range(PARTS))
-def test_a_scope_shows_nothing_from_outside_it_at_length(tmp_path: Path, part: int) -> None:
+def test_a_scope_shows_nothing_from_outside_it_at_length(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A store gets slower with every workspace, so that each part begins with an empty one."""
     tally = Tally()
+    for part in range(PARTS):
 
-    @seed(20_260 + part)
-    @settings(max_examples=LONG, **QUIET)
-    @given(world=worlds(views=VIEWS, asked=LONG_ASKED))
-    def check(world: World) -> None:
-        for case in stage.cases(world):
-            tally.check(case)
+        @seed(20_260 + part)
+        @settings(max_examples=LONG, **QUIET)
+        @given(world=worlds(views=VIEWS, asked=LONG_ASKED))
+        def check(world: World) -> None:
+            for case in stage.cases(world):
+                tally.check(case)
 
-    with fresh_stage(tmp_path) as stage:
-        check()
-    tally.suffices(LONG * VIEWS * LONG_ASKED, LONG_ASKED)
+        with fresh_stage(tmp_path_factory.mktemp(f"part{part}")) as stage:
+            check()
+    tally.suffices(PARTS * LONG * VIEWS * LONG_ASKED, LONG_ASKED)

@@ -381,7 +381,7 @@ def test_an_answer_over_a_socket_counts_its_tokens(store: OneStore, pumps: Evigr
     assert answer.stats["llm_calls"] == 1
     assert answer.stats["completion_tokens"] == 8
     assert answer.stats["prompt_tokens"] > 50
-    assert answer.stats["generate_ms"] > 0
+    assert answer.stats["generation_ms"] > 0
 
 
 def test_the_model_of_the_request_is_passed_on(store: OneStore, pumps: Evigraph) -> None:

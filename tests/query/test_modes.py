@@ -493,12 +493,13 @@ def test_the_best_passage_is_kept_whatever_its_size(store: OneStore) -> None:
 # ------------------------------------------------------------------ enhancers and bypass
 
 
-def test_enhancers_that_cannot_run_are_reported(notes: Evigraph) -> None:
-    plain = notes.retrieve(QUESTION)
+def test_enhancers_that_have_no_meaning_are_reported(notes: Evigraph) -> None:
+    question = "What recurs across all of the notes?"
+    plain = notes.retrieve(question, mode="thematic_overview")
     for flag in ("rerank", "enable_rerank", "compress", "parent_context", "hybrid"):
-        found = notes.retrieve(QUESTION, **{flag: True})
-        assert len(found.degraded) == 1
-        assert flag.removeprefix("enable_") in found.degraded[0]
+        found = notes.retrieve(question, mode="thematic_overview", **{flag: True})
+        assert len(found.degraded) == 1 + len(plain.degraded)
+        assert any(sentence.startswith(f"{flag.removeprefix('enable_')}: ") for sentence in found.degraded)
         assert found.chunks == plain.chunks
     assert notes.retrieve(QUESTION, mode="naive", hybrid=True).degraded == ()
 

@@ -90,10 +90,14 @@ def test_every_field_of_a_request_can_be_given() -> None:
         "metadata_filter": {"region": "north"},
         "llm_model": "small",
         "as_of": 3,
+        "user": "ann",
+        "conversation_id": "wells-2019",
+        "conversation_owner": "bob",
     }
     request = parsed(**given)
     known = {field.name for field in fields(QueryRequest)}
-    assert known == {"query", "mix_weights", *given}
+    assert known == {"query", "mix_weights", "given", *given}
+    assert request.given == tuple(sorted(["query", *given]))
     default = QueryRequest(query="Who?")
     assert all(getattr(request, name) != getattr(default, name) for name in given if name != "method")
     assert request.document_filter == DocumentFilter(
@@ -353,4 +357,10 @@ def test_any_fields_give_a_request_or_an_input_error(given: dict[str, Any]) -> N
         error.hint.encode()
     else:
         assert isinstance(request, QueryRequest)
-        assert parse({field.name: getattr(request, field.name) for field in fields(request) if field.name != "fusion"})
+        assert parse(
+            {
+                field.name: getattr(request, field.name)
+                for field in fields(request)
+                if field.compare and field.name != "fusion"
+            }
+        )

@@ -34,6 +34,19 @@ def test_one_document_or_several(client: httpx2.Client) -> None:
     assert [d["document_id"] for d in earlier] == ["a"]
 
 
+def test_trees_are_made_where_they_are_asked_for(client: httpx2.Client) -> None:
+    mine = workspace("trees")
+    parts = [f"# Part {n}\n\n" + f"Crew {n} repaired the pump at Tarn. " * 40 for n in range(8)]
+    long = {"document_id": "long", "text": "\n\n".join(parts)}
+    plain = client.post(PATH, json=long, headers=mine).json()
+    assert (plain["trees"], plain["documents"][0]["summaries"]) == (None, 0)
+    for body in (long | {"build_tree": True}, {"documents": [long | {"title": "Again"}], "build_tree": True}):
+        made = client.post(PATH, json=body, headers=mine).json()
+        assert made["trees"]["summaries"] == made["documents"][0]["summaries"] > 0
+        assert made["degraded"] == []
+    problem_of(client.post(PATH, json=long | {"build_tree": "yes"}, headers=mine), 422, "invalid_json")
+
+
 def test_some_fail_and_all_fail(client: httpx2.Client) -> None:
     mine = workspace("failing")
     good, bad = {"document_id": "good", "text": "Fine text."}, {"document_id": "bad"}

@@ -21,11 +21,12 @@ def described(client: httpx2.Client) -> dict[str, Any]:
 
 
 def test_the_body_has_the_fields_and_defaults_that_are_validated() -> None:
-    assert set(schemas.QueryBody.model_fields) == set(request._FIELDS)
+    # Who asks is said by a header, never in the body.
+    assert set(schemas.QueryBody.model_fields) == set(request._FIELDS) - {"user"}
     assert set(schemas.Params.model_fields) == set(request._PARAMS)
     assert set(schemas.DocumentFilterBody.model_fields) == set(request._DOCUMENT_FILTER)
     for field in dataclasses.fields(QueryRequest):
-        if field.name not in ("query", "fusion"):
+        if field.name not in ("query", "fusion", "user", "given"):
             assert schemas.QueryBody.model_fields[field.name].default == field.default, field.name
 
 

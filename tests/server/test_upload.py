@@ -60,12 +60,18 @@ def test_sources_are_labels_with_sidecars_beside(client: httpx2.Client) -> None:
     assert found[0]["title"] == "Given title"
 
 
-def test_build_tree_is_not_done_and_said_so(client: httpx2.Client) -> None:
-    response = upload(client, "tree", ("a.md", b"Some text."), build_tree="true")
+def test_build_tree_makes_trees_of_what_is_long_enough(client: httpx2.Client) -> None:
+    long = "\n\n".join(f"# Part {n}\n\n" + f"Crew {n} repaired the pump at Tarn. " * 30 for n in range(6)).encode()
+    response = upload(client, "tree", ("a.md", b"Some text."), ("long.md", long), build_tree="true")
     assert response.status_code == 200
-    assert len(response.json()["degraded"]) == 1
-    assert "build_tree" in response.json()["degraded"][0]
-    assert upload(client, "tree", ("a.md", b"Some text."), build_tree="false").json()["degraded"] == []
+    body = response.json()
+    assert body["degraded"] == []
+    made = {document["source"]: document for document in body["documents"]}
+    assert made["a.md"]["summaries"] == 0 and "too few" in made["a.md"]["warnings"][0]
+    assert made["long.md"]["summaries"] == body["trees"]["summaries"] > 0
+    assert (body["trees"]["trees"], body["trees"]["too_short"], body["trees"]["model"]) == (1, 1, None)
+    again = upload(client, "tree", ("long.md", long), build_tree="false").json()
+    assert again["documents"][0]["status"] == "unchanged" and again["trees"] is None
     problem_of(upload(client, "tree", ("a.md", b"Text."), build_tree="perhaps"), 422, "invalid_form")
 
 

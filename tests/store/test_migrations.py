@@ -137,3 +137,14 @@ def test_tables_are_insert_only_and_their_parts_are_cleared_soon(client: Any) ->
     for name, engine, statement in client.query(sql).result_rows:
         assert engine == "MergeTree", name
         assert "max_cleanup_delay_period" in statement, name
+
+
+def test_passages_of_before_trees_rest_on_nothing(client: Any) -> None:
+    """Version 9 gives passages the leaves that they rest on: none, of what was indexed before."""
+    version = [migration.__name__.endswith("summary_nodes") for migration in MIGRATIONS].index(True)
+    build(client, version)
+    old = {"workspace": "w", "revision_key": 7, "passage_index": 0, "document_id": "old", "revision": 1, "text": "Kept"}
+    client.insert("passages", [list(old.values())], column_names=list(old))
+    for _ in range(2):
+        MIGRATIONS[version](client, False)
+        assert client.query("SELECT text, level, supports FROM passages").result_rows == [("Kept", 0, [])]

@@ -9,6 +9,7 @@ from evigraph.reports import Progress
 
 if TYPE_CHECKING:
     from evigraph.cli.communities import CommunityBackend
+    from evigraph.cli.conversations import ConversationBackend
     from evigraph.cli.graph import GraphBackend
 
 Json = dict[str, Any]
@@ -25,6 +26,7 @@ class Backend(Protocol):
         root: str | None = None,
         metadata: Mapping[str, str],
         sync: bool = False,
+        build_tree: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
         """Index files and folders; a report as `engine.index` makes it."""
@@ -110,6 +112,11 @@ class Backend(Protocol):
     @property
     def communities(self) -> CommunityBackend:
         """What the `communities` commands ask."""
+        ...
+
+    @property
+    def conversations(self) -> ConversationBackend:
+        """What the `conversations` commands ask."""
         ...
 
     def close(self) -> None: ...

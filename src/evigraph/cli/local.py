@@ -7,6 +7,7 @@ from typing import Any
 
 from evigraph.cli.backend import Json
 from evigraph.cli.communities import LocalCommunities
+from evigraph.cli.conversations import LocalConversations
 from evigraph.cli.graph import LocalGraph
 from evigraph.cli.values import generation_or_time
 from evigraph.engine import Evigraph
@@ -28,9 +29,12 @@ class LocalEngine:
         root: str | None = None,
         metadata: Mapping[str, str],
         sync: bool = False,
+        build_tree: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
-        report = self.engine.index(paths, root=root, metadata=metadata, sync=sync, progress=progress)
+        report = self.engine.index(
+            paths, root=root, metadata=metadata, sync=sync, build_tree=build_tree, progress=progress
+        )
         return {**plain(report), "degraded": []}
 
     def estimate(self, paths: Sequence[str], *, root: str | None = None, metadata: Mapping[str, str]) -> Json:
@@ -106,6 +110,10 @@ class LocalEngine:
     @property
     def communities(self) -> LocalCommunities:
         return LocalCommunities(self.engine)
+
+    @property
+    def conversations(self) -> LocalConversations:
+        return LocalConversations(self.engine)
 
     def close(self) -> None:
         self.engine.close()

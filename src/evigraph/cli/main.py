@@ -13,6 +13,7 @@ from evigraph.cli import render
 from evigraph.cli.commands import (
     ask,
     communities,
+    conversations,
     demo,
     documents,
     evaluate,
@@ -46,6 +47,7 @@ for group in (
     documents,
     graph,
     communities,
+    conversations,
     imports,
     export,
     schema,

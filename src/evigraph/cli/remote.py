@@ -15,6 +15,7 @@ import httpx2
 from evigraph import errors
 from evigraph.cli.backend import Json
 from evigraph.cli.communities import RemoteCommunities
+from evigraph.cli.conversations import RemoteConversations, user_header
 from evigraph.cli.exchange import answered, no_answer, receive_graph, send_graph
 from evigraph.cli.graph import RemoteGraph
 from evigraph.ingest.discover import SIDECAR_SUFFIX, FoundFile, discover
@@ -44,6 +45,7 @@ class RemoteEngine:
         root: str | None = None,
         metadata: Mapping[str, str],
         sync: bool = False,
+        build_tree: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
         """Upload the files the engine would read. `sync` is refused: the server does not see this folder."""
@@ -64,11 +66,12 @@ class RemoteEngine:
             "warnings": [],
             "job_id": "",
             "extraction": None,
+            "trees": None,
             "degraded": [],
         }
         sent = 0
         for batch in _batches(files):
-            self._upload(batch, metadata, total)
+            self._upload(batch, metadata, total, build_tree=build_tree)
             sent += len(batch)
             if progress is not None:
                 progress(
@@ -109,7 +112,9 @@ class RemoteEngine:
         return receive_graph(self._client, self._headers, format, filters, url=self.url, fail=_error)
 
     def ask(self, question: str, options: Mapping[str, Any]) -> Json:
-        return self._json("POST", "/api/v1/query", json={"query": question, **options})
+        sent = {name: value for name, value in options.items() if name != "user"}
+        headers = user_header(options.get("user", ""))
+        return self._json("POST", "/api/v1/query", json={"query": question, **sent}, headers=headers)
 
     def plan(self, plan: Json | str, options: Mapping[str, Any]) -> Json:
         given = {"query": plan} if isinstance(plan, str) else {"plan": plan}
@@ -159,6 +164,10 @@ class RemoteEngine:
     def communities(self) -> RemoteCommunities:
         return RemoteCommunities(self._json)
 
+    @property
+    def conversations(self) -> RemoteConversations:
+        return RemoteConversations(self._json)
+
     def close(self) -> None:
         self._client.close()
 
@@ -168,9 +177,9 @@ class RemoteEngine:
         found: list[Json] = self._json("GET", path, params=_given(as_of=as_of))[name]
         return found
 
-    def _json(self, method: str, path: str, **request: Any) -> Json:
+    def _json(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any) -> Json:
         try:
-            response = self._client.request(method, path, headers=self._headers, **request)
+            response = self._client.request(method, path, headers={**self._headers, **(headers or {})}, **request)
         except httpx2.HTTPError as error:
             raise no_answer(self.url, error) from error
         body = answered(self.url, response)
@@ -178,16 +187,18 @@ class RemoteEngine:
             raise _error(body)
         return body
 
-    def _upload(self, batch: Sequence[FoundFile], metadata: Mapping[str, str], total: Json) -> None:
+    def _upload(
+        self, batch: Sequence[FoundFile], metadata: Mapping[str, str], total: Json, *, build_tree: bool
+    ) -> None:
         """Send one batch and add what became of it. A file that the server finds too large fails alone."""
         try:
-            report = self._send(batch, metadata)
+            report = self._send(batch, metadata, build_tree=build_tree)
         except _NothingIndexed as error:
             report = error.report
         except errors.FileTooLarge as error:
             if len(batch) > 1:
                 for one in batch:
-                    self._upload([one], metadata, total)
+                    self._upload([one], metadata, total, build_tree=build_tree)
                 return
             message = f"{batch[0].source}: {error}"
             failed = FileError(source=batch[0].source, code=error.code, message=message, hint=error.hint)
@@ -197,9 +208,10 @@ class RemoteEngine:
             total[name] += report[name]
         total["generation"] = max(total["generation"], report["generation"])
         total["job_id"] = report["job_id"]
-        total["extraction"] = _together(total["extraction"], report["extraction"])
+        for name in ("extraction", "trees"):
+            total[name] = _together(total[name], report[name])
 
-    def _send(self, batch: Sequence[FoundFile], metadata: Mapping[str, str]) -> Json:
+    def _send(self, batch: Sequence[FoundFile], metadata: Mapping[str, str], *, build_tree: bool) -> Json:
         import json
 
         with contextlib.ExitStack() as opened:
@@ -209,6 +221,7 @@ class RemoteEngine:
                 files.append(("files", (path.name, handle, "application/octet-stream")))
                 sources.append(source)
             fields = {"sources": json.dumps(sources), "metadata": json.dumps(dict(metadata))}
+            fields["build_tree"] = "true" if build_tree else "false"
             return self._json("POST", "/api/v1/documents/upload", files=files, data=fields)
 
 
@@ -225,6 +238,7 @@ def _together(first: Json | None, second: Json | None) -> Json | None:
                 for reason in first[name] | second[name]
             }
             for name in ("dropped", "notes")
+            if name in second
         },
         "stopped_at": first["stopped_at"] or second["stopped_at"],
     }

@@ -86,6 +86,9 @@ def answer(wire: Mapping[str, Any]) -> None:
             say(wire[part])
     for path in wire["paths"]:
         say(_path(path))
+    conversation = wire["method_details"].get("conversation")
+    if conversation is not None and conversation["condensed_by"] is not None:
+        say(f"understood as: {conversation['standalone_question']}")
     if wire["citations"]:
         citations(wire["citations"])
     if wire["context"] is not None and not wire["citations"]:
@@ -143,6 +146,8 @@ def report(wire: Mapping[str, Any]) -> None:
     )
     if wire["extraction"]:
         extraction(wire["extraction"])
+    if wire["trees"]:
+        trees(wire["trees"])
     for warning in (*wire["warnings"], *wire["degraded"]):
         say(f"warning: {warning}")
     warned = [(d["source"], w) for d in wire["documents"] for w in d["warnings"]]
@@ -167,6 +172,19 @@ def extraction(wire: Mapping[str, Any]) -> None:
         say("left out: " + ", ".join(f"{count} {reason}" for reason, count in wire["dropped"].items()))
     if wire["stopped_at"]:
         say(f"warning: the token budget ended extraction before {wire['stopped_at']}")
+
+
+def trees(wire: Mapping[str, Any]) -> None:
+    """Trees of summaries, in one line, and what the chat model's share in them cost."""
+    say(f"{wire['trees']} trees of {wire['summaries']} summaries; {wire['too_short']} documents too short for one")
+    if wire["model"]:
+        say(
+            f"summaries by {wire['model']}: {wire['by_model']}, {wire['calls']} calls ({wire['cached']} more answered "
+            f"from the cache, {wire['failed']} failed, {wire['unusable']} unusable), {wire['prompt_tokens']} + "
+            f"{wire['completion_tokens']} tokens"
+        )
+    if wire["stopped_at"]:
+        say(f"warning: the token budget ended the calls before {wire['stopped_at']}")
 
 
 def estimated(wire: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ class Estimator(Indexer):
     """Goes an `Indexer`'s way through the inputs up to the point where the extractor would be called."""
 
     def estimate(self, inputs: Sequence[Any], options: IndexOptions) -> ExtractionEstimate:
-        self.origin = options.origin
+        self.origin, self.build_tree = options.origin, options.build_tree
         documents = unchanged = passages = 0
         errors: list[FileError] = []
         found = read(
@@ -31,7 +31,7 @@ class Estimator(Indexer):
                 continue
             documents += 1
             before = self.store.known(self.workspace, [document.document_id]).get(document.document_id)
-            if before and not before.deleted and before.content_hash == self._payload_hash(document):
+            if before and self._serves(document, before):
                 unchanged += 1
                 continue
             opening = next((part.text[:4000] for part in document.segments()), "")

@@ -1,4 +1,4 @@
-"""How a document becomes visible: read → chunk → extract → embed → stage → publish.
+"""How a document becomes visible: read → chunk → extract → embed → (summarise →) stage → publish.
 
 `Indexer.run` is the loop over inputs; `Indexer._prepare` the path of one document, a window of passages at a time, so
 that a document of any size is held in part only. Staged rows become visible by one small publication each: a crash
@@ -19,14 +19,17 @@ from typing import Any
 from evigraph.config import Settings
 from evigraph.errors import EmbedderMismatch, EmptyDocument, EvigraphError, InvalidItem, ReadError, TokenBudgetReached
 from evigraph.ingest.chunk import CHUNKER, chunk
-from evigraph.ingest.discover import discover
 from evigraph.ingest.embed import FactEmbedder
 from evigraph.ingest.extraction import RunExtractor, distinct
 from evigraph.ingest.extractors import Extractor
+from evigraph.ingest.fingerprint import Fingerprint, TreeMark
+from evigraph.ingest.progress import reporter
 from evigraph.ingest.read import read
 from evigraph.ingest.sources import SourceDocument
 from evigraph.ingest.sync import Mirror, is_gone, mirrors
-from evigraph.models.ports import Embedder
+from evigraph.ingest.tally import Tally
+from evigraph.ingest.tree.run import RunTrees
+from evigraph.models.ports import ChatModel, Embedder
 from evigraph.reports import FileError, IndexedDocument, IndexReport, Progress
 from evigraph.store import Store
 from evigraph.store.jobs import recorded
@@ -50,10 +53,11 @@ class IndexOptions:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     sync: bool = False
     origin: str | None = None
+    build_tree: bool = False
 
 
 class Indexer:
-    """One `index` call. `extractor` is made only when a document needs it."""
+    """One `index` call. `extractor` is made only when a document needs it, `chat` only when trees of summaries do."""
 
     def __init__(
         self,
@@ -62,6 +66,8 @@ class Indexer:
         embedder: Embedder,
         extractor: Callable[[], Extractor],
         settings: Settings,
+        *,
+        chat: Callable[[], ChatModel | None] = lambda: None,
     ) -> None:
         self.store = store
         self.workspace = workspace
@@ -69,6 +75,8 @@ class Indexer:
         self.extractor = RunExtractor(extractor, store, workspace)
         self.settings = settings
         self.facts = FactEmbedder(embedder)
+        self.trees = RunTrees(store, workspace, embedder, chat, settings)
+        self.build_tree = False
         self.documents: list[IndexedDocument] = []
         self.errors: list[FileError] = []
         self.seen: set[str] = set()
@@ -83,11 +91,12 @@ class Indexer:
         """Index everything, file by file; what fails is reported and the rest goes on."""
         _check_inputs(inputs)
         mirrored = mirrors(inputs, options.root, options.origin) if options.sync else []
-        self.origin = options.origin
-        self.report = _reporter(self, progress, inputs, options.root)
+        self.origin, self.build_tree = options.origin, options.build_tree
+        self.report = reporter(self, progress, inputs, options.root)
 
         def found() -> Iterator[SourceDocument | FileError]:
-            _ = self.extractor.name  # where it cannot be made, that is said before anything is read
+            # Where a model cannot be made, that is said before anything is read.
+            _ = self.extractor.name, self.trees.model if self.build_tree else None
             return read(
                 inputs,
                 workspace=self.workspace,
@@ -106,7 +115,7 @@ class Indexer:
     ) -> IndexReport:
         """Index documents that were read elsewhere, such as those of an import; they go the same way as files."""
         self.origin = None
-        self.report = _reporter(self, progress, (), None)
+        self.report = reporter(self, progress, (), None)
         return self._run("import", detail, lambda: documents, ())
 
     def _run(
@@ -126,15 +135,16 @@ class Indexer:
                 if self.passages > before:
                     record.save()
             self._delete_gone(mirrored)
-            account = self.extractor.account
-            record.note(**self._totals(), **({} if account is None else {"extraction": asdict(account)}))
+            accounts = {"extraction": self.extractor.account, "trees": self.trees.account}
+            record.note(**self._totals(), **{name: asdict(it) for name, it in accounts.items() if it is not None})
             return IndexReport(
                 documents=tuple(self.documents),
                 errors=tuple(self.errors),
                 generation=self.store.generation(self.workspace),
                 seconds=time.monotonic() - started,
                 job_id=record.job_id,
-                extraction=account,
+                extraction=self.extractor.account,
+                trees=self.trees.account,
             )
 
     # ---------------------------------------------------------------- a batch of documents
@@ -148,7 +158,7 @@ class Indexer:
             before = known.get(document.document_id)
             if document.document_id in self.seen:
                 self._refuse_twin(document)
-            elif before and not before.deleted and before.content_hash == self._payload_hash(document):
+            elif before and self._serves(document, before):
                 self._note(document, "unchanged", before.revision)
             else:
                 changed[document.document_id] = document
@@ -161,13 +171,11 @@ class Indexer:
             return
         revisions = self.store.reserve(self.workspace, list(changed))
         for document_id, document in changed.items():
-            before = known.get(document_id)
-            replaced = before is not None and not before.deleted
             if self.extractor.stopped is not None and document.given is None:
                 self._fail(document, self.extractor.stopped)
                 continue
             try:
-                prepared = self._index_document(document, revisions[document_id], replaced)
+                prepared = self._index_document(document, revisions[document_id], known.get(document_id))
                 self.finished.append(prepared)
             except (ReadError, OSError, TokenBudgetReached) as error:
                 self._fail(document, error)
@@ -175,25 +183,30 @@ class Indexer:
         self._flush()
 
     def _index_document(
-        self, document: SourceDocument, revision: int, replaced: bool
+        self, document: SourceDocument, revision: int, before: KnownRevision | None
     ) -> tuple[Publication, IndexedDocument]:
-        tally = _Tally()
-        for part in self._prepare(document, revision, tally):
+        tally = Tally()
+        replaced = Fingerprint.read(before.content_hash) if before and not before.deleted else None
+        with_tree = self.build_tree or (replaced is not None and replaced.keeps_tree(self._payload_hash(document)))
+        for part in self._prepare(document, revision, tally, with_tree=with_tree):
             self.staged.append(part)
-            self.passages += len(part.passages)
+            self.passages += sum(not passage.level for passage in part.passages)
             if sum(len(item.passages) for item in self.staged) >= FLUSH_PASSAGES:
                 self._flush()
                 self.report(document.source)
         if not tally.passages:
             raise EmptyDocument(f"{document.source} holds no text", hint="remove it, or add text")
+        if replaced is not None and replaced.tree is not TreeMark.NONE and not with_tree:
+            tally.warnings.add("tree: the replaced revision had a tree of summaries; this one has none (build_tree)")
         return self._publication(document, revision, tally), IndexedDocument(
             document_id=document.document_id,
             source=document.source,
-            status="replaced" if replaced else "added",
+            status="added" if replaced is None else "replaced",
             revision=revision,
             passages=tally.passages,
             entities=len(tally.entities),
             assertions=tally.assertions,
+            summaries=tally.summaries,
             warnings=(*document.warnings, *sorted(tally.warnings)),
         )
 
@@ -209,8 +222,10 @@ class Indexer:
 
     # ---------------------------------------------------------------- one document
 
-    def _prepare(self, document: SourceDocument, revision: int, tally: _Tally) -> Iterator[StagedPassages]:
-        """Chunk, extract and embed one document, a window at a time."""
+    def _prepare(
+        self, document: SourceDocument, revision: int, tally: Tally, *, with_tree: bool
+    ) -> Iterator[StagedPassages]:
+        """Chunk, extract and embed one document, a window at a time; then the summaries of its tree."""
         key = revision_key(document.document_id, revision)
         first = next(iter(document.segments()), None)
         if first is None:
@@ -218,8 +233,15 @@ class Indexer:
         tally.language = detect_language(f"{document.title}\n{first.text[:4000]}")
         for parts in batched(document.segments(), 8):
             self.store.stage_text(self.workspace, [(key, part.start, part.text) for part in parts])
+        tree = self.trees.builder(document, revision, tally.language) if with_tree else None
         for window in batched(self._passages(document, revision, tally.language), WINDOW):
-            yield self._prepare_window(document, window, tally)
+            part = self._prepare_window(document, window, tally)
+            yield part
+            if tree is not None:
+                tree.add(part.passages, part.vectors)
+        if tree is not None:
+            yield from tree.nodes()
+            tally.add_tree(tree, self.trees.close(tree))
 
     def _passages(self, document: SourceDocument, revision: int, language: str) -> Iterator[Passage]:
         limits: Any = {"max_tokens": self.embedder.max_tokens, "count_tokens": self.embedder.count_tokens}
@@ -233,7 +255,7 @@ class Indexer:
             document.document_id, revision=revision, language=language, chunked=chunked, **limits
         )
 
-    def _prepare_window(self, document: SourceDocument, window: Sequence[Passage], tally: _Tally) -> StagedPassages:
+    def _prepare_window(self, document: SourceDocument, window: Sequence[Passage], tally: Tally) -> StagedPassages:
         extractor = document.given or self.extractor
         extraction = distinct(extractor.extract(window, title=document.title, language=tally.language))
         vectors = self.embedder.embed([passage.searchable_text for passage in window])
@@ -249,6 +271,11 @@ class Indexer:
             facts=facts,
         )
 
+    def _serves(self, document: SourceDocument, before: KnownRevision) -> bool:
+        """Whether what is published is what this run would make of the document."""
+        recorded = Fingerprint.read(before.content_hash)
+        return not before.deleted and recorded.serves(self._payload_hash(document), build_tree=self.build_tree)
+
     def _payload_hash(self, document: SourceDocument) -> str:
         """Changes with text, title, date, metadata, source, and with the rules that turn text into rows."""
         extractor = document.given or self.extractor
@@ -256,7 +283,9 @@ class Indexer:
         shown = f"{document.content_hash}|{document.source}|{rules}"
         return hashlib.sha256(shown.encode()).hexdigest()
 
-    def _publication(self, document: SourceDocument, revision: int, tally: _Tally) -> Publication:
+    def _publication(self, document: SourceDocument, revision: int, tally: Tally) -> Publication:
+        # Where calls to a model failed, the next run finds the document changed, and asks for what is missing.
+        made = Fingerprint(payload=self._payload_hash(document), incomplete=tally.incomplete, tree=tally.tree)
         return Publication(
             document_id=document.document_id,
             revision=revision,
@@ -267,8 +296,7 @@ class Indexer:
             metadata=document.metadata,
             media_type=document.media_type,
             language=tally.language,
-            # Where calls to a model failed, the next run finds the document changed, and asks for what is missing.
-            content_hash=self._payload_hash(document) + ("-incomplete" if tally.incomplete else ""),
+            content_hash=made.recorded,
             passages=tally.passages,
             terms=tally.terms,
         )
@@ -338,27 +366,6 @@ class Indexer:
         }
 
 
-class _Tally:
-    """Running counts of one document."""
-
-    def __init__(self) -> None:
-        self.language = ""
-        self.passages = 0
-        self.terms = 0
-        self.assertions = 0
-        self.incomplete = False
-        self.entities: set[str] = set()
-        self.warnings: set[str] = set()
-
-    def add(self, window: Sequence[Passage], terms: Sequence[Mapping[str, int]], extraction: Any) -> None:
-        self.passages += len(window)
-        self.terms += sum(sum(counts.values()) for counts in terms)
-        self.assertions += len(extraction.assertions)
-        self.entities |= {mention.entity_id for mention in extraction.mentions}
-        self.warnings |= set(extraction.warnings)
-        self.incomplete = self.incomplete or extraction.incomplete
-
-
 def _check_inputs(inputs: Sequence[Any]) -> None:
     for item in inputs:
         if not isinstance(item, str | Path | Mapping):
@@ -366,31 +373,6 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 f"{type(item).__name__} is no input: {str(item)[:40]!r}",
                 hint="give paths, or items such as {'text': '…'}",
             )
-
-
-def _reporter(
-    indexer: Indexer, progress: Callable[[Progress], None] | None, inputs: Sequence[Any], root: Path | None
-) -> Callable[[str], None]:
-    """What calls `progress`. The total counts files beforehand; a file of many records makes it grow as it is read."""
-    if progress is None:
-        return lambda source: None
-    started = time.monotonic()
-    paths = [item for item in inputs if not isinstance(item, Mapping)]
-    listed = len(inputs) - len(paths) + sum(1 for _ in discover(paths, root))
-
-    def report(source: str) -> None:
-        done = len(indexer.documents) + len(indexer.errors) + len(indexer.finished)
-        progress(
-            Progress(
-                documents_done=done,
-                documents_total=max(listed, done, len(indexer.seen)),
-                passages=indexer.passages,
-                source=source,
-                seconds=time.monotonic() - started,
-            )
-        )
-
-    return report
 
 
 def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -7,15 +7,21 @@ import time
 from evigraph.reports import PruneReport
 from evigraph.store import Store
 from evigraph.store.jobs import recorded
-from evigraph.store.retention import remove_communities, remove_names, remove_revisions, superseded
+from evigraph.store.retention import (
+    remove_communities,
+    remove_conversations,
+    remove_names,
+    remove_revisions,
+    superseded,
+)
 
 
 def prune(store: Store, workspace: str) -> PruneReport:
     """Remove superseded, deleted and abandoned revisions of a workspace, and wait until their text is gone.
 
     First the horizon is published (from then on `as_of` before it is refused), then running queries that read an older
-    generation are waited for, then rows are removed, and last what only they held from the recorded merges and from
-    communities, with trees that are not in force any more.
+    generation are waited for, then rows are removed, and last what only they held from the recorded merges, from
+    communities, with trees that are not in force any more, and from conversations, with those that were deleted.
     """
     started = time.monotonic()
     with store.maintenance(), recorded(store, workspace, "prune", {}) as record:
@@ -27,6 +33,7 @@ def prune(store: Store, workspace: str) -> PruneReport:
         remove_revisions(store, workspace, doomed)
         remove_names(store, workspace, horizon)
         remove_communities(store, workspace, horizon)
+        remove_conversations(store, workspace)
     return PruneReport(
         documents=len({document_id for document_id, _ in doomed}),
         revisions=len(doomed),

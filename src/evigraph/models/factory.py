@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from evigraph.config import Settings
 from evigraph.errors import InvalidValue, ModelNotConfigured
-from evigraph.models.ports import ChatModel, Embedder
+from evigraph.models.ports import ChatModel, Embedder, Reranker
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -52,6 +52,49 @@ def make_chat(settings: Settings) -> ChatModel | None:
         settings.chat_url,
         settings.chat_model,
         _secret(settings.chat_api_key),
+        timeout=settings.model_timeout,
+        retries=settings.model_retries,
+        concurrency=settings.model_concurrency,
+    )
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    """The reranker `settings.reranker` names: a server (`http`) or a model folder. None for `rules` and `llm`, which
+    judge by the scope or the chat model of a question and are made for each.
+
+    Weights and connections are opened on first use. Raises `ModelNotConfigured` when `http` lacks its address or model,
+    `InvalidValue` when the value is neither a known name nor a folder, `UnusableModel` for a folder without a model.
+    """
+    if settings.reranker in ("rules", "llm"):
+        return None
+    if settings.reranker == "http":
+        return _http_reranker(settings)
+    folder = Path(settings.reranker).expanduser()
+    if not folder.is_dir():
+        raise InvalidValue(
+            f"EVIGRAPH_RERANKER is {settings.reranker!r}, which is neither a known reranker nor a folder",
+            hint="valid: rules, llm, http, or a folder with `model.onnx` and `tokenizer.json`",
+        )
+    from evigraph.models.rerank_onnx import OnnxReranker
+
+    return OnnxReranker.from_folder(folder, threads=settings.threads)
+
+
+def _http_reranker(settings: Settings) -> Reranker:
+    from evigraph.models.rerank import HttpReranker
+
+    if not settings.rerank_url or not settings.rerank_model:
+        lacking = [
+            f"EVIGRAPH_RERANK_{name}" for name in ("URL", "MODEL") if not getattr(settings, f"rerank_{name.lower()}")
+        ]
+        raise ModelNotConfigured(
+            f"EVIGRAPH_RERANKER is `http` but {' and '.join(lacking)} is not set",
+            hint=f"set {' and '.join(lacking)}, or EVIGRAPH_RERANKER=rules",
+        )
+    return HttpReranker(
+        settings.rerank_url,
+        settings.rerank_model,
+        _secret(settings.rerank_api_key),
         timeout=settings.model_timeout,
         retries=settings.model_retries,
         concurrency=settings.model_concurrency,

@@ -36,12 +36,20 @@ class Metered:
     """A `ChatModel` that counts, and whose replies are `readable`. Make one per query; safe across threads.
 
     `calls` counts attempts by the caller, `failed` those that raised, `unreported` replies without a token
-    account (their tokens are in neither sum). `degrade` is told, in a sentence, when characters were removed.
+    account (their tokens are in neither sum). `degrade` is told, in a sentence, when characters were removed;
+    `account` of every reply, and of None where a call brought none.
     """
 
-    def __init__(self, chat: ChatModel, *, degrade: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        degrade: Callable[[str], None] | None = None,
+        account: Callable[[ChatReply | None], None] | None = None,
+    ) -> None:
         self._chat = chat
         self._degrade = degrade
+        self._account = account
         self._lock = threading.Lock()
         self.calls = 0
         self.failed = 0
@@ -65,8 +73,12 @@ class Metered:
         except BaseException:
             with self._lock:
                 self.failed += 1
+                if self._account is not None:
+                    self._account(None)
             raise
         with self._lock:
+            if self._account is not None:
+                self._account(reply)
             self.prompt_tokens += reply.prompt_tokens or 0
             self.completion_tokens += reply.completion_tokens or 0
             if reply.prompt_tokens is None and reply.completion_tokens is None:

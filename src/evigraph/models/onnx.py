@@ -96,19 +96,12 @@ class OnnxEmbedder:
         """
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder", hint="set EVIGRAPH_EMBEDDER to a folder with `model.onnx`")
-        models = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
-        tokenizer = folder / "tokenizer.json"
-        for present, what in ((bool(models), "model.onnx"), (tokenizer.is_file(), "tokenizer.json")):
-            if not present:
-                raise UnusableModel(
-                    f"{folder} holds no {what}",
-                    hint="export the model to ONNX with its tokenizer; both files must lie in the folder",
-                )
+        model, tokenizer = model_files(folder)
         return cls(
             name=folder.resolve().name,
-            model=models[0],
+            model=model,
             tokenizer=tokenizer,
-            max_tokens=_max_tokens(folder),
+            max_tokens=max_tokens_of(folder),
             pooling=_pooling(folder),
             threads=threads,
         )
@@ -183,25 +176,14 @@ class OnnxEmbedder:
     def _load_tokenizer(self) -> None:
         with self._lock:
             if self._tokenizer is None:
-                from tokenizers import Tokenizer
-
-                try:
-                    tokenizer = Tokenizer.from_file(str(self._tokenizer_path))
-                except Exception as error:  # the library raises bare Exception for a malformed file
-                    raise UnusableModel(
-                        f"{self._tokenizer_path} is not a tokenizer ({type(error).__name__})",
-                        hint="use the `tokenizer.json` that belongs to the model",
-                    ) from error
-                tokenizer.no_padding()
-                tokenizer.no_truncation()
-                self._tokenizer = tokenizer
+                self._tokenizer = open_tokenizer(self._tokenizer_path)
 
     def _load(self) -> None:
         with self._lock:
             if self._session is not None:
                 return
             self._load_tokenizer()
-            session = _open_session(self._model_path, self.threads)
+            session = open_session(self._model_path, self.threads)
             self._inputs = _checked_inputs(session, self._model_path)
             self._session = session
             self._batchable = self._is_batchable()
@@ -233,7 +215,37 @@ def _in_package(package: str, inside: str) -> Path:
     return path
 
 
-def _open_session(path: Path, threads: int) -> Any:
+def model_files(folder: Path) -> tuple[Path, Path]:
+    """The model and the tokenizer in a folder. Raises `UnusableModel` where one is missing."""
+    models = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
+    tokenizer = folder / "tokenizer.json"
+    for present, what in ((bool(models), "model.onnx"), (tokenizer.is_file(), "tokenizer.json")):
+        if not present:
+            raise UnusableModel(
+                f"{folder} holds no {what}",
+                hint="export the model to ONNX with its tokenizer; both files must lie in the folder",
+            )
+    return models[0], tokenizer
+
+
+def open_tokenizer(path: Path) -> Any:
+    """The tokenizer of a file, without padding or truncation. Raises `UnusableModel`."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare Exception for a malformed file
+        raise UnusableModel(
+            f"{path} is not a tokenizer ({type(error).__name__})",
+            hint="use the `tokenizer.json` that belongs to the model",
+        ) from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def open_session(path: Path, threads: int) -> Any:
+    """A session of onnxruntime over a model. Raises `UnusableModel`."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -278,7 +290,8 @@ def _config(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _max_tokens(folder: Path) -> int:
+def max_tokens_of(folder: Path) -> int:
+    """The smallest reading length that the folder's files state."""
     stated = (
         ("sentence_bert_config.json", "max_seq_length"),
         ("tokenizer_config.json", "model_max_length"),

@@ -1,4 +1,4 @@
-"""The two ports evigraph speaks to models through. Tests and users may hand in their own."""
+"""The ports evigraph speaks to models through. Tests and users may hand in their own."""
 
 from __future__ import annotations
 
@@ -57,3 +57,17 @@ class ChatModel(Protocol):
     def name(self) -> str: ...
 
     def complete(self, messages: Sequence[Message], *, model: str | None = None) -> ChatReply: ...
+
+
+class Reranker(Protocol):
+    """Judges texts by how well they answer a question.
+
+    `score(question, texts)` returns one finite number a text, higher is better; numbers of different questions need
+    not be comparable. Raises `ModelTimeout`, `ModelUnavailable` or `ModelBadResponse`; whatever it raises or returns
+    instead leaves the texts in the order they had.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, question: str, texts: Sequence[str]) -> Sequence[float]: ...

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from evigraph.query.run import Run, Signals
+from evigraph.query.strategy import candidates
 from evigraph.store.keys import PassageKey
 from evigraph.store.rows import EntityProfile
-from evigraph.types import Chunk, Entity, Relationship
+from evigraph.types import Chunk, Entity, QueryRequest, Relationship
 
 PASSAGE_SHARE = 0.4
 """Share of the token budget that entities and relationships may never take from passages."""
@@ -24,18 +25,26 @@ Item = TypeVar("Item")
 
 def assemble(run: Run) -> None:
     """Leave chunks, entities and relationships in the run, cut to the request's limits, counts before and after."""
-    with run.ledger.stage("assemble") as record:
-        found, request = run.retrieved, run.request
-        record.items_in = len(found.passages) + len(found.summaries)
-        run.chunks = _chunks(run, found.passages[: request.max_chunks]) + list(found.summaries[: request.max_chunks])
+    found, request = run.retrieved, run.request
+    given = len(found.passages) + len(found.summaries)
+    with run.ledger.stage("assemble", given=given) as stage:
+        wanted = candidates(request)
+        chunks = _chunks(run, found.passages[:wanted]) + list(found.summaries[: request.max_chunks])
+        limit = f"max_chunks {wanted}" if wanted == request.max_chunks else f"the {wanted} candidates of the reranker"
+        stage.lose(given - len(chunks), f"beyond {limit}")
+        run.chunks = stage.hand_on(chunks, kind=Chunk, most=wanted + request.max_chunks)
         run.entities = _entities(run, found.entities[: request.max_entities])
         run.relationships = list(found.relationships[: request.max_relationships])
-        record.items_out = len(run.chunks)
-        run.ledger.count("chunks_found", len(found.passages) + len(found.summaries))
+        run.ledger.count("chunks_found", given)
         run.ledger.count("entities_found", len(found.entities))
         total = found.relationships_found
         run.ledger.count("unverified_relationships", sum(not item.verified for item in run.relationships))
         run.ledger.count("relationships_found", len(found.relationships) if total is None else total)
+
+
+def passage_budget(request: QueryRequest) -> int:
+    """Tokens that passages get if they want them, whatever the facts take."""
+    return request.max_context_tokens - int(request.max_context_tokens * ENTITY_SHARE)
 
 
 def fit_budget(run: Run) -> None:
@@ -43,8 +52,7 @@ def fit_budget(run: Run) -> None:
 
     The best passage is kept whatever its size.
     """
-    with run.ledger.stage("budget") as record:
-        record.items_in = len(run.chunks)
+    with run.ledger.stage("budget", given=len(run.chunks)) as stage:
         before = [len(part) for part in (run.chunks, run.entities, run.relationships)]
         budget = run.request.max_context_tokens
         wanted = sum(chunk.token_count for chunk in run.chunks)
@@ -52,10 +60,11 @@ def fit_budget(run: Run) -> None:
         facts = min(max(budget - wanted, int(budget * ENTITY_SHARE)), int(budget * (1 - PASSAGE_SHARE)))
         run.entities, entity_tokens = _prefix(run.entities, _entity_tokens, min(facts, int(budget * ENTITY_SHARE)))
         run.relationships, fact_tokens = _prefix(run.relationships, _relationship_tokens, facts - entity_tokens)
-        run.chunks, passage_tokens = _prefix(
+        kept, passage_tokens = _prefix(
             run.chunks, lambda chunk: chunk.token_count, budget - entity_tokens - fact_tokens, at_least=1
         )
-        record.items_out = len(run.chunks)
+        stage.lose(len(run.chunks) - len(kept), f"beyond max_context_tokens {budget}")
+        run.chunks = stage.hand_on(kept, kind=Chunk, most=len(run.chunks))
     count = run.ledger.count
     count("chunks", len(run.chunks))
     count("entities", len(run.entities))

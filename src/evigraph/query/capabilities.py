@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.models.ports import ChatModel, Embedder
+from evigraph.errors import EvigraphError
+from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.query import strategy
+from evigraph.query.converse.exchange import TURNS_READ
+from evigraph.query.methods.combinations import refusal
 from evigraph.query.request import LIMITS
 from evigraph.types import Method, Mode
 
@@ -26,8 +31,57 @@ _MODES: dict[Mode, str] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """What a method does with a chat model and without one, and what would be needed for the former."""
+
+    with_model: str
+    without: str
+    needs: str | None = None
+
+
+_CHAT = "EVIGRAPH_CHAT_URL and EVIGRAPH_CHAT_MODEL"
+METHODS: dict[Method, Done] = {
+    Method.STANDARD: Done(
+        with_model="retrieves for the question; the model answers from the evidence",
+        without="retrieves for the question; the answer is made of sentences of the evidence",
+    ),
+    Method.HYDE: Done(
+        with_model="searches by vector with a hypothetical answer that the model writes",
+        without="degraded: the question itself is searched for, as under `standard`",
+        needs=_CHAT,
+    ),
+    Method.SELF_RAG: Done(
+        with_model="the model grades its answer and writes a poor one again, twice at most; the best stays",
+        without="degraded: a single pass, as under `standard`; `evaluated` is false and `threshold_met` null",
+        needs=_CHAT,
+    ),
+    Method.AUTO: Done(
+        with_model="rules choose top_k, rerank, hyde and self_rag; `method_details.decision` says why",
+        without="rules choose top_k and rerank; `method_details.decision` says why",
+    ),
+    Method.CORRECTIVE: Done(
+        with_model="the model grades each passage; irrelevant ones are left out, or it refines the question and"
+        " evidence is sought again",
+        without="rules: graded by the strength that answers need; refined by other names, other verbs, or keywords",
+    ),
+    Method.RAPTOR: Done(
+        with_model="searches the summary trees of documents that were indexed with `build_tree`, by vector",
+        without="the same; summaries were made of the documents' own sentences",
+    ),
+    Method.MULTI_QUERY: Done(
+        with_model="searches for three rephrasings too, which the model writes; the best score of a passage counts",
+        without="rules write the rephrasings: other names of what is named, other verbs, bare keywords",
+    ),
+}
+
+
 def capabilities(
-    embedder: Callable[[], Embedder], extractor: Callable[[], str], chat: ChatModel | None, settings: Settings
+    embedder: Callable[[], Embedder],
+    extractor: Callable[[], str],
+    chat: ChatModel | None,
+    reranker: Callable[[], Reranker | None],
+    settings: Settings,
 ) -> dict[str, Any]:
     """Active models, and each mode, method and enhancer with its limits. Never a secret or a path."""
     model = embedder()
@@ -35,8 +89,13 @@ def capabilities(
         "embedder": {"name": model.name, "dimension": model.dimension, "max_tokens": model.max_tokens},
         "extractor": {"name": extractor(), "kind": settings.extractor},
         "chat": {"available": chat is not None, "model": None if chat is None else chat.name},
-        "rerank": {"available": False, "backend": None},
+        "rerank": rerank_capability(reranker, chat, settings),
         "answers": "model" if chat is not None else "extractive",
+        "conversations": {
+            "available": True,
+            "condensed_by": "rules" if chat is None else "model",
+            "turns_read": TURNS_READ,
+        },
         "modes": {
             mode.value: {
                 "available": mode is not Mode.BYPASS or chat is not None,
@@ -46,12 +105,31 @@ def capabilities(
             for mode in Mode
             if mode in _MODES
         },
-        "methods": {method.value: {"available": True} for method in Method},
+        "methods": {
+            method.value: {
+                "available": True,
+                "needs": METHODS[method].needs if chat is None else None,
+                "done": METHODS[method].with_model if chat is not None else METHODS[method].without,
+                "modes": [mode.value for mode in Mode if refusal(mode, method) is None],
+            }
+            for method in Method
+        },
         "enhancers": {
             "hybrid": {"available": True, "modes": [Mode.NAIVE.value]},
-            "rerank": {"available": False, "effect": "degrades"},
-            "compress": {"available": False, "effect": "degrades"},
-            "parent_context": {"available": False, "effect": "degrades"},
+            "rerank": {
+                "available": True,
+                "modes": [mode.value for mode in strategy.EXCHANGED],
+                "modes_reordered": [mode.value for mode in strategy.REORDERED],
+                "candidates_per_chunk": strategy.CANDIDATES_PER_CHUNK,
+                "min_candidates": strategy.CANDIDATES,
+                "max_candidates": strategy.MOST_CANDIDATES,
+            },
+            "compress": {"available": True, "modes": [mode.value for mode in strategy.ENHANCED]},
+            "parent_context": {
+                "available": True,
+                "modes": [mode.value for mode in strategy.ENHANCED],
+                "neighbours": strategy.NEIGHBOURS,
+            },
         },
         "limits": {
             **{name: {"min": low, "max": high} for name, (low, high) in LIMITS.items()},
@@ -59,3 +137,18 @@ def capabilities(
             "max_file_bytes": settings.max_file_bytes,
         },
     }
+
+
+def rerank_capability(
+    given: Callable[[], Reranker | None], chat: ChatModel | None, settings: Settings
+) -> dict[str, Any]:
+    """The rerank backend in force, and why there is none where the settings name one that cannot be made."""
+    try:
+        reranker = given()
+    except EvigraphError as error:
+        return {"available": False, "backend": None, "needs": error.hint}
+    if reranker is not None:
+        return {"available": True, "backend": reranker.name, "needs": None}
+    by_model = settings.reranker == "llm" and chat is not None
+    lacking = "EVIGRAPH_CHAT_URL and EVIGRAPH_CHAT_MODEL" if settings.reranker == "llm" and chat is None else None
+    return {"available": True, "backend": f"llm:{chat.name}" if by_model and chat else "rules", "needs": lacking}

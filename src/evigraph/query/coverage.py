@@ -35,13 +35,20 @@ def cover(run: Run) -> None:
     """Leave the coverage of a corpus-wide question in the run, and state it at the end of its answer."""
     if not run.corpus_wide or not run.counts.documents:
         return
-    with run.ledger.stage("coverage"):
-        run.coverage = coverage_of(run)
+    with run.ledger.stage("coverage") as stage:
+        keys = set(run.snapshot.group_counts())
+        run.coverage = stage.hand_on(coverage_of(run), kind=Coverage, check=lambda found: _impossible(found, keys))
     if run.text is None or run.abstain_reason is not None:
         return
     run.text = f"{run.text.rstrip()}\n\n{sentence(run.coverage)}"
     for warning in thin(run.coverage):
         run.ledger.degrade(f"coverage: {warning}")
+
+
+def _impossible(coverage: Coverage, keys: Collection[str]) -> str | None:
+    if not coverage.documents_in_scope:
+        return "it counted no document of those in scope"
+    return None if set(coverage.groups) == keys else "it left out a key that groups documents"
 
 
 def coverage_of(run: Run) -> Coverage:

@@ -1,64 +1,127 @@
-"""How a question becomes an answer: understand → route → retrieve → assemble → enhance → budget → answer.
+"""How a question becomes an answer: condense → understand → route → retrieve → assemble → enhance → budget → answer.
 
 Each step takes the run of one question and leaves its result there; `QueryEngine` pins one generation for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.errors import EmbedderMismatch
+from evigraph.errors import EmbedderMismatch, EvigraphError, StageFailed
+from evigraph.models.checked import CheckedEmbedder
 from evigraph.models.meter import Metered
-from evigraph.models.ports import ChatModel, Embedder
-from evigraph.query.answer.answer import answer, require_model
+from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.query.answer.answer import answer, require_model, settle
 from evigraph.query.assemble import assemble, fit_budget
 from evigraph.query.cache import ContextCache
 from evigraph.query.capabilities import capabilities
+from evigraph.query.converse.condense import condense
+from evigraph.query.converse.exchange import enter
+from evigraph.query.converse.record import record
 from evigraph.query.coverage import cover
 from evigraph.query.enhance import enhance
-from evigraph.query.ledger import Ledger
+from evigraph.query.ledger import Boundary, Ledger
+from evigraph.query.methods.attempt import attempt
+from evigraph.query.methods.combinations import refusal
+from evigraph.query.methods.corrective import correct
+from evigraph.query.methods.decide import decide
+from evigraph.query.methods.hyde import hypothesize
+from evigraph.query.methods.multi_query import rephrase
+from evigraph.query.methods.search import impossible, search
+from evigraph.query.methods.self_rag import reflect
 from evigraph.query.overview.mapped import with_map
 from evigraph.query.predicates import spelled
-from evigraph.query.retrieve import RETRIEVERS
 from evigraph.query.route.step import reconsider, route
-from evigraph.query.run import Run
+from evigraph.query.run import Retrieved, Run
 from evigraph.query.understand import understand
 from evigraph.routing import Route
 from evigraph.store import Store
-from evigraph.types import Answer, Evidence, Mode, QueryRequest
+from evigraph.types import Answer, Evidence, Method, Mode, QueryRequest
+
+
+def perform(run: Run, steps: Sequence[Callable[[Run], None]]) -> None:
+    """The steps in their order. Whatever one raises that is no `EvigraphError` becomes a `StageFailed`."""
+    for step in steps:
+        try:
+            step(run)
+        except EvigraphError:
+            raise
+        except Exception as error:
+            raise StageFailed(step.__name__, f"{type(error).__name__} in it") from error
+
+
+def choose(run: Run) -> None:
+    """Settle the method: one that the chosen mode cannot use gives way, and `auto` decides."""
+    reason = refusal(run.request.mode, run.method)
+    if reason is not None:
+        run.ledger.degrade(f"{run.method}: {reason}, which `auto` chose; asked as `standard`")
+        run.method, run.wordings = Method.STANDARD, []
+    if run.method is Method.AUTO and not attempt(run, "decide", lambda: decide(run), instead="asked as `standard`"):
+        run.method = Method.STANDARD
+
+
+def word(run: Run) -> None:
+    """Put other words in the question's place, or beside it."""
+    if run.method is Method.HYDE:
+        hypothesize(run)
+    elif run.method is Method.MULTI_QUERY:
+        rephrase(run)
 
 
 def retrieve(run: Run) -> None:
     """Run the mode's retriever over the scope."""
-    with run.ledger.stage("retrieve") as record:
+    with run.ledger.stage("retrieve") as stage:
+        found = Retrieved(retrieval="none", empty="scope: it holds no passage")
         if run.counts.passages or run.request.mode is Mode.BYPASS:
             run.predicates = spelled(run)
-            run.retrieved = RETRIEVERS[run.request.mode](run)
-        record.items_out = len(run.retrieved.passages)
+            found = search(run)
+        run.retrieved = stage.hand_on(
+            found,
+            because=found.empty or "no passage matched the question",
+            kind=Retrieved,
+            count=lambda one: len(one.passages) + len(one.summaries),
+            check=impossible,
+        )
 
 
-_GATHER: tuple[Callable[[Run], None], ...] = (retrieve, assemble, enhance, fit_budget)
+def improve(run: Run) -> None:
+    """Under `corrective`, search again where the evidence is weak."""
+    if run.method is Method.CORRECTIVE:
+        attempt(run, "corrective", lambda: correct(run), instead="the evidence was left as it was")
+
+
+def criticise(run: Run) -> None:
+    """Under `self_rag`, have the answer graded and written again."""
+    if run.method is Method.SELF_RAG:
+        reflect(run)
+
+
+def state_coverage(run: Run) -> None:
+    """Say what of the scope a corpus-wide answer draws on."""
+    attempt(run, "coverage", lambda: cover(run), instead="it is not stated")
+
+
+_GATHER: tuple[Callable[[Run], None], ...] = (choose, word, retrieve, assemble, improve, enhance, fit_budget)
 
 
 def fall_back(run: Run) -> None:
     """Under `auto`, gather evidence anew where the chosen mode found too little."""
     if reconsider(run):
-        for step in _GATHER:
-            step(run)
+        perform(run, _GATHER)
 
 
 def fall_back_from_answer(run: Run) -> None:
     """The same where no answer could be made of it."""
     if reconsider(run):
-        for step in (*_GATHER, answer):
-            step(run)
+        perform(run, (*_GATHER, answer, settle))
 
 
-RETRIEVAL: tuple[Callable[[Run], None], ...] = (understand, route, *_GATHER, fall_back)
-STEPS: tuple[Callable[[Run], None], ...] = (require_model, *RETRIEVAL, answer, fall_back_from_answer, cover)
+RETRIEVAL: tuple[Callable[[Run], None], ...] = (condense, understand, route, *_GATHER, fall_back)
+ANSWER: tuple[Callable[[Run], None], ...] = (answer, settle, fall_back_from_answer, criticise, state_coverage, record)
+STEPS: tuple[Callable[[Run], None], ...] = (require_model, *RETRIEVAL, *ANSWER)
 
 
 class QueryEngine:
@@ -73,6 +136,8 @@ class QueryEngine:
         chat: ChatModel | None,
         settings: Settings,
         cache: ContextCache,
+        reranker: Callable[[], Reranker | None] = lambda: None,
+        boundary: Boundary | None = None,
     ) -> None:
         self.store = store
         self.workspace = workspace
@@ -80,16 +145,18 @@ class QueryEngine:
         self.chat = chat
         self.settings = settings
         self.cache = cache
+        self.reranker = reranker
+        self.boundary = boundary
 
     def ask(self, request: QueryRequest) -> Answer:
         with self.open(request) as run:
             chat = "" if self.chat is None else self.chat.name
             key = self.cache.key(self.workspace, run.snapshot.generation, run.snapshot.model, chat, request)
-            kept = self.cache.get(key) if _kept(request) or request.mode is Mode.AUTO else None
+            looked_for = _kept(request) or (request.mode is Mode.AUTO and request.conversation_id is None)
+            kept = self.cache.get(key) if looked_for else None
             if kept is not None:
                 return kept
-            for step in STEPS:
-                step(run)
+            perform(run, STEPS)
             answered = _answer(run)
             if _kept(run.request) and run.repeatable:
                 self.cache.put(key, answered)
@@ -97,20 +164,19 @@ class QueryEngine:
 
     def retrieve(self, request: QueryRequest) -> Evidence:
         with self.open(request) as run:
-            for step in (*RETRIEVAL, cover):
-                step(run)
+            perform(run, (*RETRIEVAL, state_coverage))
             return _evidence(run)
 
     def route(self, request: QueryRequest) -> Route | None:
         """What `auto` makes of the question, before anything is retrieved for it. None under other modes."""
         with self.open(request) as run:
-            for step in (understand, route):
+            for step in (condense, understand, route):
                 step(run)
             return run.route
 
     def capabilities(self, *, extractor: Callable[[], str]) -> dict[str, Any]:
         """What runs here, by name."""
-        return capabilities(self.embedder, extractor, self.chat, self.settings)
+        return capabilities(self.embedder, extractor, self.chat, self.reranker, self.settings)
 
     @contextmanager
     def open(self, request: QueryRequest) -> Iterator[Run]:
@@ -121,15 +187,17 @@ class QueryEngine:
             document_filter=request.document_filter,
             metadata_filter=request.metadata_filter,
         ) as snapshot:
-            ledger = Ledger()
+            ledger = Ledger(self.boundary)
             run = Run(
                 request=request,
                 snapshot=snapshot,
                 counts=snapshot.counts(),
                 embedder=lambda: self._checked_embedder(snapshot.model),
-                chat=None if self.chat is None else Metered(self.chat, degrade=ledger.degrade),
+                chat=None if self.chat is None else Metered(self.chat, degrade=ledger.degrade, account=ledger.account),
+                reranker=self.reranker,
                 settings=self.settings,
                 ledger=ledger,
+                exchange=enter(self.store, self.workspace, request),
             )
             run.ledger.count("documents_in_scope", run.counts.documents)
             run.ledger.count("passages_in_scope", run.counts.passages)
@@ -143,12 +211,13 @@ class QueryEngine:
         embedder = self.embedder()
         if model and embedder.name != model:
             raise EmbedderMismatch(model, embedder.name)
-        return embedder
+        return CheckedEmbedder(embedder)
 
 
 def _kept(request: QueryRequest) -> bool:
     """Whether the answer is worth keeping, and depends on nothing but the store, the models and the request."""
-    return request.context_only or request.mode is Mode.THEMATIC_OVERVIEW
+    # What a follow-up means depends on its conversation, and an answer in one is a turn of it.
+    return request.conversation_id is None and (request.context_only or request.mode is Mode.THEMATIC_OVERVIEW)
 
 
 def _evidence(run: Run) -> Evidence:
@@ -165,6 +234,7 @@ def _evidence(run: Run) -> Evidence:
         communities=() if run.overview is None else tuple(with_map(run.overview)),
         coverage=run.coverage,
         route=run.route,
+        conversation=None if run.exchange is None else run.exchange.use(run.query),
         degraded=tuple(run.ledger.degraded),
         retrieval=run.retrieved.retrieval,
         stats=run.ledger.stats(),
@@ -191,6 +261,9 @@ def _answer(run: Run) -> Answer:
         removed_citations=tuple(run.removed_citations),
         degraded=tuple(run.ledger.degraded),
         answered_by=run.answered_by,  # type: ignore[arg-type]
+        method=run.method,
+        details=run.details,
+        ledger=run.ledger.report(),
         context=run.context if run.request.context_only else None,
         prompt=run.prompt or None,
         stats={**evidence.stats, **calls},

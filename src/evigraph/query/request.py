@@ -8,9 +8,19 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 
-from evigraph.errors import InvalidQuery, InvalidValue, UnknownField, UnknownFilter, UnknownMethod, UnknownMode
+from evigraph.errors import (
+    InvalidCombination,
+    InvalidQuery,
+    InvalidValue,
+    UnknownField,
+    UnknownFilter,
+    UnknownMethod,
+    UnknownMode,
+)
 from evigraph.query.checks import check_text
 from evigraph.query.checks import shown as _shown
+from evigraph.query.converse.names import check_conversation_id, check_user
+from evigraph.query.methods.combinations import refusal
 from evigraph.query.plan.parse import parse_plan
 from evigraph.types import DocumentFilter, Method, Mode, QueryRequest
 
@@ -54,6 +64,9 @@ _FIELDS = (
     "metadata_filter",
     "llm_model",
     "as_of",
+    "user",
+    "conversation_id",
+    "conversation_owner",
 )
 _PARAMS = (*_WEIGHTS, "mix_weights", "fusion")
 _DOCUMENT_FILTER = ("document_ids", "pattern", "date_from", "date_to")
@@ -67,6 +80,7 @@ def parse(fields: Mapping[str, Any], *, max_query_chars: int = 8_000) -> QueryRe
     given = {name: value for name, value in fields.items() if value is not None}
     _known(given, _FIELDS, UnknownField)
     given = _lift_params(given)
+    fields_given = tuple(sorted(given))
     values: dict[str, Any] = {
         "query": _question(given.pop("query", None), max_query_chars),
         "mode": _choice(given.pop("mode", Mode.MIX), Mode, UnknownMode),
@@ -74,12 +88,23 @@ def parse(fields: Mapping[str, Any], *, max_query_chars: int = 8_000) -> QueryRe
         "fusion": _fusion(given),
     }
     given.pop("fusion", None)
+    if values["method"] is Method.RAPTOR and "mode" not in fields_given:
+        values["mode"] = Mode.NAIVE
+    reason = refusal(values["mode"], values["method"])
+    if reason is not None:
+        raise InvalidCombination(
+            f"method `{values['method']}` makes no sense under mode `{values['mode']}`: {reason}",
+            hint="leave out `method`, or choose another mode; GET /capabilities lists what goes together",
+        )
     if "plan" in given and values["mode"] is not Mode.PLAN:
         raise InvalidValue(f"a plan has no meaning under mode `{values['mode']}`", hint="set mode to plan")
+    if "conversation_owner" in given and "conversation_id" not in given:
+        raise InvalidValue("conversation_owner has no meaning without conversation_id", hint="give both")
     if "enable_rerank" in given:
         spellings = _flag("enable_rerank", given.pop("enable_rerank")), _flag("rerank", given.get("rerank", False))
         given["rerank"] = any(spellings)
-    return QueryRequest(**values, **{name: _PARSERS[name](value) for name, value in given.items()})
+    values |= {name: _PARSERS[name](value) for name, value in given.items()}
+    return QueryRequest(**values, given=fields_given)
 
 
 def _lift_params(given: dict[str, Any]) -> dict[str, Any]:
@@ -282,5 +307,8 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "metadata_filter": _metadata_filter,
     "llm_model": _model,
     "as_of": moment,
+    "user": check_user,
+    "conversation_id": check_conversation_id,
+    "conversation_owner": check_user,
 }
 """How each remaining field is read."""

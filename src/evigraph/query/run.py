@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from evigraph.communities import Coverage
 from evigraph.config import Settings
 from evigraph.models.meter import Metered
-from evigraph.models.ports import Embedder
+from evigraph.models.ports import Embedder, Reranker
 from evigraph.query.ledger import Ledger
 from evigraph.routing import Route
 from evigraph.store import Snapshot
 from evigraph.store.keys import PassageKey
 from evigraph.store.rows import Hit, ScopeCounts
-from evigraph.types import Chunk, Citation, Connections, Entity, Path, PlanOutcome, QueryRequest, Relationship
+from evigraph.text.fence import defuse
+from evigraph.types import Chunk, Citation, Connections, Entity, Method, Path, PlanOutcome, QueryRequest, Relationship
 
 if TYPE_CHECKING:
+    from evigraph.query.converse.exchange import Exchange
     from evigraph.query.overview.state import Overview
 
 
@@ -101,8 +103,20 @@ class Run:
     chat: Metered | None
     settings: Settings
     ledger: Ledger
+    reranker: Callable[[], Reranker | None] = field(default=lambda: None)
+    """The reranker that was handed in or is configured; None where rules or the chat model re-rank."""
     requested: QueryRequest = field(init=False)
     """What was asked for."""
+    query: str = field(init=False)
+    """The question to retrieve with: as it was asked, or what it means in its conversation."""
+    exchange: Exchange | None = None
+    """The conversation that the question is a turn of."""
+    method: Method = field(init=False)
+    """The effective one."""
+    wordings: list[Question] = field(default_factory=list)
+    """What is searched for instead of the question, if the method says so."""
+    details: dict[str, Any] = field(default_factory=dict)
+    """What the method did and decided."""
     route: Route | None = None
     question: Question | None = None
     predicates: tuple[str, ...] | None = None
@@ -131,11 +145,23 @@ class Run:
 
     def __post_init__(self) -> None:
         self.requested = self.request
+        self.query = self.request.query
+        self.method = self.request.method
 
     @property
     def citable(self) -> list[Chunk]:
         """Passages by the numbers under which an answer cites them, from 1."""
         return self.chunks if self.numbered is None else self.numbered
+
+    @property
+    def posed(self) -> str:
+        """The question as a chat model that answers reads it: as it was asked, and what it means in its
+        conversation."""
+        asked, meant = self.request.query.strip(), self.query.strip()
+        if asked == meant:
+            return asked
+        # A name in it may be from a document, which must not write our tags.
+        return f"{asked}\n(In the conversation so far, this means: {defuse(meant)})"
 
     @property
     def asked(self) -> Question:

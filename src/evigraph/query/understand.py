@@ -30,21 +30,38 @@ def understand(run: Run) -> None:
     """Leave the understood question in `run.question`. `bypass` and `plan` need none of it."""
     if run.request.mode in (Mode.BYPASS, Mode.PLAN):
         return
-    text = run.request.query.strip()
-    with run.ledger.stage("understand") as record:
-        terms = question_terms(text, run.counts.languages)
-        vector = run.embedder().embed([text])[0] if run.counts.passages else np.zeros(1, dtype=np.float32)
-        anchors, unknown = find_anchors(run, text)
-        record.items_out = len(anchors)
-    run.question = Question(
+    text = run.query.strip()
+    with run.ledger.stage("understand") as stage:
+        run.question = stage.hand_on(
+            understood(run, text),
+            because="the question holds no term",
+            kind=Question,
+            count=lambda found: len(found.terms) + len(found.anchors),
+            check=lambda found: _unsound(run, found),
+        )
+    run.ledger.count("anchors", list(dict.fromkeys(anchor.text for anchor in run.question.anchors)))
+
+
+def understood(run: Run, text: str) -> Question:
+    """A text as a question to the scope: the one asked, or one put in its place."""
+    anchors, unknown = find_anchors(run, text)
+    return Question(
         text=text,
-        terms=terms,
-        vector=vector,
+        terms=question_terms(text, run.counts.languages),
+        vector=run.embedder().embed([text])[0] if run.counts.passages else np.zeros(1, dtype=np.float32),
         anchors=anchors,
         unknown_names=unknown,
         residual=residual(text, anchors),
     )
-    run.ledger.count("anchors", list(dict.fromkeys(anchor.text for anchor in anchors)))
+
+
+def _unsound(run: Run, question: Question) -> str | None:
+    if not question.text:
+        return "it handed on no question"
+    if len(set(question.terms)) < len(question.terms):
+        return "it handed on a term more than once"
+    length = float(np.linalg.norm(question.vector))
+    return "it handed on a vector that is none" if run.counts.passages and not 0.9 < length < 1.1 else None
 
 
 def question_terms(text: str, languages: Sequence[str]) -> tuple[str, ...]:

@@ -62,6 +62,12 @@ class ChunkShape(Shape):
     end: int | None
     level: int
     supports: list[str]
+    matched: list[tuple[int, int]] = Field(
+        description="Under `parent_context`: spans of the passages that matched; the others are their neighbours."
+    )
+    kept: list[tuple[int, int]] = Field(
+        description="Under `compress`: spans of the sentences that the answer is made from; none: all of it."
+    )
     vectorScore: float | None
     vectorRank: int | None
     bm25Score: float | None
@@ -151,6 +157,23 @@ class PlanShape(Shape):
     proposed_by: Literal["caller", "model"]
 
 
+class StageShape(Shape):
+    """One stage of a query: items that went in (where they can be lost), came out and were `lost`, by reason; calls to
+    a chat model and their tokens; and what it did otherwise than asked."""
+
+    name: str
+    items_in: int | None
+    items_out: int | None
+    lost: dict[str, int]
+    empty_because: str | None
+    took_ms: float
+    llm_calls: int
+    failed_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    degraded: list[str]
+
+
 class QueryAnswer(BaseModel):
     """The one response shape of every mode and method."""
 
@@ -160,7 +183,7 @@ class QueryAnswer(BaseModel):
     abstained: bool
     abstain_reason: str | None = Field(description="The stage that came up empty.")
     mode: str
-    method: str
+    method: str = Field(description="The effective one; `requested` has the one asked for.")
     requested: dict[str, str]
     route: RouteShape | None = Field(description="Why `auto` chose its mode; null elsewhere.")
     citations: list[CitationShape]
@@ -176,6 +199,7 @@ class QueryAnswer(BaseModel):
     degraded: bool = Field(description="True exactly when `method_details.degraded` is not empty.")
     method_details: dict[str, Any]
     stats: dict[str, Any]
+    ledger: list[StageShape] = Field(description="Every stage, in the order in which they began.")
     generation: int
 
 
@@ -187,6 +211,7 @@ class IndexedDocumentShape(Shape):
     passages: int
     entities: int
     assertions: int
+    summaries: int
     warnings: list[str]
 
 
@@ -219,6 +244,26 @@ class ExtractionShape(Shape):
     stopped_at: str | None = Field(description="Where the token budget ended the run.")
 
 
+class TreesShape(Shape):
+    """Trees of summaries, and what the chat model's share in them cost. Tokens are those of this run; `dropped` counts
+    by reason what was left out of summaries."""
+
+    trees: int
+    too_short: int
+    summaries: int
+    by_model: int
+    model: str | None
+    calls: int
+    cached: int
+    failed: int
+    unusable: int
+    unreported: int
+    prompt_tokens: int
+    completion_tokens: int
+    dropped: dict[str, int]
+    stopped_at: str | None
+
+
 class IndexAnswer(Shape):
     """What became of each document."""
 
@@ -229,6 +274,7 @@ class IndexAnswer(Shape):
     warnings: list[str]
     job_id: str
     extraction: ExtractionShape | None = Field(description="Null where no chat model extracts.")
+    trees: TreesShape | None = Field(description="Null where no tree of summaries was asked for or renewed.")
     degraded: list[str] = Field(description="What was asked for and not done, and why.")
 
 

@@ -16,12 +16,14 @@ REF = "#/components/schemas/{model}"
 BODIES = (
     schemas.QueryBody,
     schemas.DocumentBody,
+    schemas.OneDocumentBody,
     schemas.DocumentsBody,
     schemas.UploadBody,
     schemas.ImportBody,
     schemas.PlanBody,
     schemas.SchemaBody,
     schemas.MergeBody,
+    schemas.ShareBody,
 )
 
 _STATUSES = {

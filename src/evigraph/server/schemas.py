@@ -23,6 +23,11 @@ def _one_of(kind: type[Mode] | type[Method], default: str, description: str) -> 
     return Field(default, description=description, json_schema_extra={"enum": [item.value for item in kind]})
 
 
+_BUILD_TREE: Any = Field(
+    False, description="Also make a tree of summaries of each document, which method `raptor` searches."
+)
+
+
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -113,11 +118,13 @@ class QueryBody(Body):
     mix_weights: MixWeights | None = Field(None, description="The same, arm by arm.")
     params: Params | None = Field(None, description="Nested spelling of the fusion fields.")
     hybrid: bool = Field(False, description="Under `naive`: dense and BM25 instead of dense alone.")
-    parent_context: bool = Field(False, description="Widen passages to their section.")
-    rerank: bool = Field(False, description="Reorder the passages with the rerank backend.")
+    parent_context: bool = Field(False, description="Return each passage with its neighbours of the same document.")
+    rerank: bool = Field(False, description="Re-rank the passages with the rerank backend.")
     enable_rerank: bool = Field(False, description="Another spelling of `rerank`.")
-    rerank_top_k: int | None = _bounded("rerank_top_k", None, "Passages kept after reranking.")
-    compress: bool = Field(False, description="Keep only the sentences that bear on the question.")
+    rerank_top_k: int | None = _bounded(
+        "rerank_top_k", None, "Candidates that are re-ranked; null: three for each of `max_chunks`, at least 30."
+    )
+    compress: bool = Field(False, description="Answer from the sentences that bear on the question.")
     context_only: bool = Field(False, description="Return the context, without an answer.")
     prompt_only: bool = Field(False, description="Return the prompt, without calling a model.")
     document_filter: DocumentFilterBody | None = Field(None, description="Holds for all of the evidence.")
@@ -126,6 +133,20 @@ class QueryBody(Body):
     )
     llm_model: str | None = Field(None, description="Chat model instead of the configured one.")
     as_of: int | str | None = Field(None, description="An earlier state: a generation, or a time in ISO 8601.")
+    conversation_id: str | None = Field(
+        None,
+        description="Makes the question a turn of a conversation, whose earlier turns say what it points back to. A "
+        "new id begins one. Ids are those of the user that `X-User-ID` names.",
+    )
+    conversation_owner: str | None = Field(
+        None, description="Whose conversation it is, where it is a shared one of another user."
+    )
+
+
+class ShareBody(Body):
+    """Who may read and continue a conversation."""
+
+    shared: bool = Field(description="True: the whole workspace; false: its owner alone.")
 
 
 class DocumentBody(Body):
@@ -139,10 +160,17 @@ class DocumentBody(Body):
     metadata: dict[str, str | int | float | bool] | None = None
 
 
+class OneDocumentBody(DocumentBody):
+    """One document as text."""
+
+    build_tree: bool = _BUILD_TREE
+
+
 class DocumentsBody(Body):
     """Several documents."""
 
     documents: list[DocumentBody] = Field(min_length=1)
+    build_tree: bool = _BUILD_TREE
 
 
 class ImportBody(Body):
@@ -168,10 +196,7 @@ class UploadBody(Body):
         description="A JSON list with a relative source name for each file, such as `reports/2019/a.md`: "
         "labels only, without `..`.",
     )
-    build_tree: bool = Field(
-        False,
-        description="Summary trees cannot be built yet: files are indexed, and `degraded` says so.",
-    )
+    build_tree: bool = _BUILD_TREE
 
 
 class MergeBody(Body):

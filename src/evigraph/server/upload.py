@@ -29,7 +29,7 @@ class Upload:
     files: tuple[UploadFile, ...]
     names: tuple[tuple[str, ...], ...]
     metadata: dict[str, Any]
-    degraded: tuple[str, ...]
+    build_tree: bool
     form: UploadForm
 
     async def close(self) -> None:
@@ -58,7 +58,7 @@ def index_upload(engine: Evigraph, upload: Upload) -> IndexReport:
                 shutil.copyfileobj(file.file, target)
             paths.append(path)
         documents = [path for path in paths if not path.name.endswith(".meta.json")]
-        return engine.index(documents, root=root, metadata=upload.metadata, origin="")
+        return engine.index(documents, root=root, metadata=upload.metadata, origin="", build_tree=upload.build_tree)
 
 
 def _checked(form: UploadForm) -> Upload:
@@ -82,9 +82,7 @@ def _checked(form: UploadForm) -> Upload:
         files=form.files,
         names=names,
         metadata=json_field(form, "metadata", dict) or {},
-        degraded=("build_tree: summary trees cannot be built here; the documents were indexed without one",)
-        if flag(form, "build_tree")
-        else (),
+        build_tree=flag(form, "build_tree"),
         form=form,
     )
 

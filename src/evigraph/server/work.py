@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import Depends, Header, Request
 
+from evigraph.errors import InvalidValue
+from evigraph.query.converse.names import check_user
 from evigraph.workspaces import check_workspace
 
 if TYPE_CHECKING:
@@ -92,5 +94,22 @@ async def _workspace(
     return check_workspace(name)
 
 
+async def _user(
+    request: Request,
+    name: Annotated[
+        str,
+        Header(
+            alias="X-User-ID",
+            description="Who asks, for conversations. Trusted: whatever stands before the server must set it.",
+        ),
+    ] = "",
+) -> str:
+    if len(request.headers.getlist("X-User-ID")) > 1:
+        # One may be set by whoever authenticates, and the other by whoever would like to be somebody else.
+        raise InvalidValue("the header X-User-ID is given twice", hint="send one")
+    return check_user(name)
+
+
 WorkOf = Annotated[Work, Depends(_work)]
 WorkspaceOf = Annotated[str, Depends(_workspace)]
+UserOf = Annotated[str, Depends(_user)]

@@ -34,6 +34,8 @@ TABLES = (
     "jobs",
     "community_members",
     "community_summaries",
+    "conversations",
+    "conversation_turns",
 )
 
 REVISION_TABLES = (
@@ -221,6 +223,32 @@ def _m0008_communities(client: Any, alone: bool = False) -> None:
         SETTINGS index_granularity = 256, {_SETTINGS}""")
 
 
+def _m0009_summary_nodes(client: Any, alone: bool = False) -> None:
+    # Indexes of the leaves that a summary of its document's tree rests on; a passage of text rests on nothing.
+    client.command("ALTER TABLE passages ADD COLUMN IF NOT EXISTS supports Array(UInt32) DEFAULT []")
+
+
+def _m0010_conversations(client: Any, alone: bool = False) -> None:
+    # A state of a conversation a row; the highest version is the one in force. `thread` is the random name under which
+    # its turns are kept: one that is begun anew after a deletion has another.
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS conversations (
+            workspace LowCardinality(String), owner String, conversation_id String, version UInt64, thread String,
+            shared Bool, deleted Bool, at DateTime64(6, 'UTC')
+        ) ENGINE = MergeTree ORDER BY (workspace, owner, conversation_id, version)
+        SETTINGS index_granularity = 256, {_SETTINGS}""")
+    # `answer_rests_on` are the revisions that answer and `names` were taken from, `standalone_rests_on` those that the
+    # stand-alone question was; each text is shown and kept as long as these are.
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS conversation_turns (
+            workspace LowCardinality(String), thread String, turn UInt32, asked_by String,
+            asked_at DateTime64(6, 'UTC'), generation UInt64, question String, standalone String,
+            standalone_rests_on Array(UInt128), abstained Bool, answer String, names Array(String),
+            name_types Array(String), answer_rests_on Array(UInt128)
+        ) ENGINE = MergeTree ORDER BY (workspace, thread, turn)
+        SETTINGS index_granularity = 256, {_SETTINGS}""")
+
+
 def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
     table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
@@ -244,6 +272,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0006_assertion_granules,
     _m0007_publication_granules,
     _m0008_communities,
+    _m0009_summary_nodes,
+    _m0010_conversations,
 )
 
 

@@ -21,15 +21,25 @@ B = 0.75
 class PassageReading(Reading):
     """Passages of a snapshot."""
 
-    def nearest_passages(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
-        """Exact cosine over the scope, best first, ties by key. `vector` has L2 norm 1."""
+    def nearest_passages(self, vector: NDArray[np.float32], limit: int, *, summaries: bool = False) -> list[Hit]:
+        """Exact cosine over the scope, best first, ties by key. `vector` has L2 norm 1. With `summaries`, those of the
+        documents' trees are ranked among the passages that they rest on; otherwise none is seen."""
         sql = f"""
             SELECT revision_key, passage_index, dotProduct(vector, {{vector:Array(Float32)}}) AS score
             FROM passage_vectors
-            WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND level = 0
-              AND revision_key IN {self.scope.revisions}
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}}
+              AND (level = 0 OR {{summaries:Bool}}) AND revision_key IN {self.scope.revisions}
             ORDER BY score DESC, revision_key, passage_index LIMIT {{limit:UInt32}}"""
-        return _hits(self._rows(sql, model=self.model, vector=vector.tolist(), limit=limit))
+        bound = {"vector": vector.tolist(), "limit": limit, "summaries": summaries}
+        return _hits(self._rows(sql, model=self.model, **bound))
+
+    def documents_with_trees(self) -> int:
+        """How many documents of the scope have summaries."""
+        sql = f"""
+            SELECT uniqExact(revision_key) FROM passage_vectors
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND level > 0
+              AND revision_key IN {self.scope.revisions}"""
+        return int(self._rows(sql, model=self.model)[0][0])
 
     def similarities(
         self, vectors: Sequence[NDArray[np.float32]], keys: Sequence[PassageKey]
@@ -87,7 +97,7 @@ class PassageReading(Reading):
             return {}
         sql = f"""
             SELECT revision_key, passage_index, document_id, revision, text, start, end, context, page, token_count,
-                sentence_starts, sentence_ends
+                sentence_starts, sentence_ends, level, supports
             FROM passages WHERE workspace = {{workspace:String}} AND {BY_KEY}"""
         rows = self._rows(sql, keys=list(keys))
         labels = self._labels({row[0] for row in rows})
@@ -105,6 +115,8 @@ class PassageReading(Reading):
                 page=row[8],
                 token_count=row[9],
                 sentences=tuple(zip(row[10], row[11], strict=True)),
+                level=row[12],
+                supports=tuple(f"{row[2]}#{index}" for index in row[13]),
             )
             for row in rows
         }

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from evigraph.errors import StoreError
+from evigraph.store import conversations
 from evigraph.store.keys import revision_key
 from evigraph.store.merging import forget_names, merges_to_rewrite
 from evigraph.store.migrations import REVISION_TABLES
@@ -87,6 +88,22 @@ def remove_communities(store: Store, workspace: str, horizon: int) -> None:
     with _vanishing(store, tuple(conditions)):
         for table, where in left.items():
             store.command(f"ALTER TABLE {table} DELETE WHERE {where} SETTINGS mutations_sync = 2", bound)
+
+
+def remove_conversations(store: Store, workspace: str) -> None:
+    """Remove deleted conversations, and of the others what rests on a removed revision; wait until no part file holds
+    them.
+
+    Does what is left to do, whatever removed the revisions: a prune that was cut short is completed by the next.
+    """
+    bound = {"workspace": workspace}
+    removals = conversations.removals()
+    left = any(store.rows(f"SELECT count() FROM {table} WHERE {where}", bound)[0][0] for table, _, where in removals)
+    if not left and not _interrupted(store, conversations.TABLES):
+        return
+    with _vanishing(store, conversations.TABLES):
+        for table, action, where in removals:
+            store.command(f"ALTER TABLE {table} {action} WHERE {where} SETTINGS mutations_sync = 2", bound)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from evigraph.store.assertions import AssertionReading
 from evigraph.store.communities import CommunityReading
+from evigraph.store.conversations import ConversationReading
 from evigraph.store.entities import EntityReading
 from evigraph.store.explore import ExploreReading
 from evigraph.store.exporting import ExportReading
@@ -18,13 +19,16 @@ from evigraph.store.passages import PassageReading
 from evigraph.store.planning import PlanReading
 from evigraph.store.rows import document_info
 from evigraph.store.schema import SchemaReading
+from evigraph.store.windows import WindowReading
 from evigraph.types import DocumentInfo
 
 
 class Snapshot(
     ExportReading,
     CommunityReading,
+    ConversationReading,
     PassageReading,
+    WindowReading,
     EntityReading,
     NameReading,
     AssertionReading,

@@ -44,6 +44,7 @@ _PASSAGE_COLUMNS = (
     "token_count",
     "sentence_starts",
     "sentence_ends",
+    "supports",
 )
 _VECTOR_COLUMNS = ("workspace", "model", "revision_key", "passage_index", "level", "vector")
 _TERM_COLUMNS = ("workspace", "term", "revision_key", "passage_index", "tf", "length")
@@ -110,6 +111,7 @@ def _passages(workspace: str, model: str, staged: StagedPassages) -> Iterator[li
             passage.token_count,
             [start for start, _ in passage.sentences],
             [end for _, end in passage.sentences],
+            list(passage.supports),
         ]
 
 

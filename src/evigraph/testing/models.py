@@ -146,12 +146,14 @@ class Received:
 
 
 class ScriptedOpenAIServer:
-    """`/v1/chat/completions` and `/v1/embeddings` on a free port of 127.0.0.1, for use in a `with` block.
+    """`/v1/chat/completions`, `/v1/embeddings` and `/v1/rerank` on a free port of 127.0.0.1, for use in a `with`
+    block.
 
     `replies` are chat texts in order (the last one repeats) or a function of the request; `faults` are used
     up one per request before any reply is given, None standing for a good answer. Embeddings are those of
-    `HashEmbedder`, in reverse order to show that `index` counts. `requests` holds what was received,
-    `most_at_once` the highest number of requests under way together.
+    `HashEmbedder`, in reverse order to show that `index` counts; rerank scores are the share of the question's
+    words that a document holds, best first. `requests` holds what was received, `most_at_once` the highest
+    number of requests under way together.
     """
 
     def __init__(
@@ -212,6 +214,8 @@ class ScriptedOpenAIServer:
             return 200, self._chat(received.body)
         if received.path == "/v1/embeddings":
             return 200, self._embeddings(received.body)
+        if received.path == "/v1/rerank":
+            return 200, self._rerank(received.body)
         return 404, {"error": {"message": f"no such path: {received.path}"}}
 
     def _chat(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -244,6 +248,13 @@ class ScriptedOpenAIServer:
             for at, vector in enumerate(vectors)
         ]
         return {"object": "list", "data": data[::-1], "model": body.get("model", "")}
+
+    def _rerank(self, body: dict[str, Any]) -> dict[str, Any]:
+        asked = set(_words(body["query"]))
+        shares = [len(asked & set(_words(text))) / max(1, len(asked)) for text in body["documents"]]
+        order = sorted(range(len(shares)), key=lambda at: -shares[at])[: body.get("top_n", len(shares))]
+        results = [{"index": at, "relevance_score": shares[at]} for at in order]
+        return {"results": results, "model": body.get("model", "")}
 
 
 def _handler(server: ScriptedOpenAIServer) -> type[BaseHTTPRequestHandler]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"<(?=\s*/?\s*(?:evidence|passage|facts)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=\s*/?\s*(?:evidence|passage|facts|history)\b)", re.IGNORECASE)
 
 
 def defuse(text: str) -> str:

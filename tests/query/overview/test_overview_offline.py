@@ -36,7 +36,8 @@ def check(graph: Evigraph, answer: Answer) -> None:
 
 def without_times(answer: Answer) -> Answer:
     stats = {name: value for name, value in answer.stats.items() if not name.endswith("_ms") and name != "cached"}
-    return replace(answer, stats=stats, evidence=replace(answer.evidence, stats={}))
+    ledger = tuple(replace(stage, took_ms=0.0) for stage in answer.ledger)
+    return replace(answer, stats=stats, ledger=ledger, evidence=replace(answer.evidence, stats={}))
 
 
 # ------------------------------------------------------------------ the answer

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evigraph.cli.commands.ask_options import AskOptions
+from evigraph.cli.explain import explain as ledger
 from evigraph.cli.render import answer, emit
 from evigraph.cli.session import Session, command
 from evigraph.cli.themes import overview
@@ -25,7 +26,11 @@ def ask(
     options: AskOptions,
     *,
     explain: Annotated[
-        bool, typer.Option("--explain", help="With auto: also show the signals that chose the mode.")
+        bool,
+        typer.Option(
+            "--explain",
+            help="Also show every stage with its counts, time, calls and tokens, and what auto decided and why.",
+        ),
     ] = False,
 ) -> None:
     """Answer a question from the evidence, with numbered citations that were checked.
@@ -39,5 +44,7 @@ def ask(
     else:
         answer(outcome)
         overview(outcome, explain=explain)
+        if explain:
+            ledger(outcome)
     if outcome["abstained"]:
         raise typer.Exit(ABSTAINED)

@@ -17,7 +17,7 @@ MODES = (
 
 _FILTER = "Which documents"
 _TUNING = "How much, and how it is ranked"
-_TRANSLATED = ("document_id", "pattern", "date_from", "date_to", "meta", "as_of", "predicate", "seed")
+_TRANSLATED = ("document_id", "pattern", "date_from", "date_to", "meta", "as_of", "predicate", "seed", "conversation")
 
 
 def _option(help_text: str, *names: str, panel: str | None = None) -> Any:
@@ -41,6 +41,13 @@ class AskOptions:
     context_only: Annotated[bool, _option("Return the context, without an answer.", "--context-only")] = False
     prompt_only: Annotated[bool, _option("Return the prompt, without calling a model.", "--prompt-only")] = False
     llm_model: Annotated[str | None, _option("Chat model instead of the configured one.")] = None
+    conversation: Annotated[
+        str | None, _option("Make the question a turn of this conversation; a new id begins one.")
+    ] = None
+    user: Annotated[str | None, _option("Who asks: conversations are each user's own.")] = None
+    conversation_owner: Annotated[
+        str | None, _option("Whose conversation it is, where it is a shared one of another user.")
+    ] = None
     document_id: Annotated[list[str] | None, _filter("Only this document; may be repeated.")] = None
     pattern: Annotated[str | None, _filter("Only sources matching this glob, in union with ids.")] = None
     date_from: Annotated[str | None, _filter("Only documents from this day, YYYY-MM-DD.")] = None
@@ -65,10 +72,10 @@ class AskOptions:
     vector_weight: Annotated[float | None, _tuning("Weight of the vector arms.")] = None
     graph_weight: Annotated[float | None, _tuning("Weight of the graph arm.")] = None
     hybrid: Annotated[bool, _tuning("With naive: BM25 too.", "--hybrid")] = False
-    parent_context: Annotated[bool, _tuning("Widen passages to their section.", "--parent-context")] = False
-    rerank: Annotated[bool, _tuning("Rerank the passages.", "--rerank")] = False
-    rerank_top_k: Annotated[int | None, _tuning("Passages kept after reranking.")] = None
-    compress: Annotated[bool, _tuning("Keep only sentences that bear on the question.", "--compress")] = False
+    parent_context: Annotated[bool, _tuning("Return passages with their neighbours.", "--parent-context")] = False
+    rerank: Annotated[bool, _tuning("Re-rank the passages.", "--rerank")] = False
+    rerank_top_k: Annotated[int | None, _tuning("Candidates that are re-ranked. Default: 30 or more.")] = None
+    compress: Annotated[bool, _tuning("Answer from sentences that bear on the question.", "--compress")] = False
 
     def request(self) -> dict[str, Any]:
         """The fields of the query API that were given; what was not is left to its defaults."""
@@ -78,6 +85,7 @@ class AskOptions:
         )
         return _given(
             **named,
+            conversation_id=self.conversation,
             predicates=self.predicate,
             seeds=self.seed,
             document_filter=document_filter,

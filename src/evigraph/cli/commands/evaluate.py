@@ -11,6 +11,7 @@ import typer
 
 from evigraph.cli.render import emit, say
 from evigraph.cli.session import Session, command
+from evigraph.cli.values import json_values
 
 if TYPE_CHECKING:
     from evigraph.engine import Evigraph
@@ -43,6 +44,15 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
             show_default=False,
         ),
     ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A field of the query API for every question, such as rerank=true; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[str | None, typer.Option(help="Write every case to this JSONL file.", show_default=False)] = None,
 ) -> None:
     """Measure retrieval and abstention on labelled questions, with confidence intervals.
@@ -53,7 +63,12 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
     from evigraph import evaluate as measuring
     from evigraph.cli.open import load_settings
     from evigraph.engine import Evigraph
+    from evigraph.query.request import parse
 
+    options = json_values(setting)
+    for name in {"query", "mode"} & options.keys():
+        raise typer.BadParameter(f"{name} cannot be set; modes are given by --mode")
+    parse({"query": "?", **options})
     dataset = measuring.load_dataset(folder, corpus=corpus, split=split)
     with tempfile.TemporaryDirectory(prefix="evigraph-eval-") as scratch:
         settings = load_settings(data=session.data or f"{scratch}/store")
@@ -68,6 +83,7 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
                 k=k,
                 limit=limit,
                 answers=answers,
+                options=options,
                 embedder=engine.embedder.name,
                 on_progress=None if session.as_json else _show_progress,
             )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evigraph.cli.progress import bar
-from evigraph.cli.render import emit, estimated, report
+from evigraph.cli.render import emit, estimated, note, report
 from evigraph.cli.session import Session, command
 from evigraph.cli.values import key_values
 
@@ -31,6 +31,12 @@ def index(
         typer.Option(help="Folder that bounds what is read; sources are named relative to it.", show_default=False),
     ] = None,
     *,
+    build_tree: Annotated[
+        bool,
+        typer.Option(
+            "--build-tree", help="Also make a tree of summaries of each document, which method raptor searches."
+        ),
+    ] = False,
     estimate: Annotated[
         bool,
         typer.Option("--estimate", help="Only tell what extraction by the chat model would cost; index nothing."),
@@ -42,6 +48,8 @@ def index(
     """
     added = key_values(metadata)
     if estimate:
+        if build_tree:
+            note("note: summaries of trees are not part of the estimate")
         with session.backend() as backend:
             expected = backend.estimate(paths, root=root, metadata=added)
         if session.as_json:
@@ -50,7 +58,7 @@ def index(
             estimated(expected)
         return
     with session.backend() as backend, bar("indexing", quiet=session.as_json) as progress:
-        outcome = backend.index(paths, root=root, metadata=added, sync=sync, progress=progress)
+        outcome = backend.index(paths, root=root, metadata=added, sync=sync, build_tree=build_tree, progress=progress)
     if session.as_json:
         emit(outcome)
     else:

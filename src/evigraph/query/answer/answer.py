@@ -6,9 +6,11 @@ from evigraph.errors import ModelNotConfigured
 from evigraph.models.ports import Message
 from evigraph.query.answer.extractive import answer_extractively
 from evigraph.query.answer.generate import answer_by_model
+from evigraph.query.answer.leaves import cite_leaves
 from evigraph.query.answer.prompt import context_text, prompt_text
 from evigraph.query.answer.strength import strength
 from evigraph.query.answer.support import question_weights
+from evigraph.query.ledger import LONGEST_REPLY, wordless
 from evigraph.query.overview.answer import answer_overview, overview_context, overview_prompt
 from evigraph.query.plan.answer import answer_by_plan
 from evigraph.query.plan.propose import require_planner
@@ -29,6 +31,7 @@ def require_model(run: Run) -> None:
 
 def answer(run: Run) -> None:
     """Leave text and citations, or the reason for abstaining, in the run."""
+    cite_leaves(run)
     run.context = _context(run)
     if run.request.mode is Mode.BYPASS:
         _bypass(run)
@@ -41,7 +44,7 @@ def answer(run: Run) -> None:
     run.abstain_reason = _empty_stage(run)
     if run.request.prompt_only:
         overview = run.overview
-        run.prompt = prompt_text(run.asked.text, run.context) if overview is None else overview_prompt(run, overview)
+        run.prompt = prompt_text(run.posed, run.context) if overview is None else overview_prompt(run, overview)
         return
     if run.request.context_only:
         return
@@ -56,10 +59,18 @@ def answer(run: Run) -> None:
             answer_extractively(run)
 
 
+def settle(run: Run) -> None:
+    """Whatever came of it: an answer, or an abstention with its reason."""
+    shown = run.request.context_only or run.request.prompt_only
+    if not shown and not (run.text or "").strip() and run.abstain_reason is None:
+        run.abstain_reason = "generation: no text came of the evidence"
+
+
 def _context(run: Run) -> str:
     if run.overview is not None:
         return overview_context(run, run.overview)
-    return context_text(run.chunks, run.entities, run.relationships)
+    summaries = [chunk for chunk in run.chunks if chunk.level]
+    return context_text(run.citable, run.entities, run.relationships, summaries)
 
 
 def _empty_stage(run: Run) -> str | None:
@@ -87,21 +98,22 @@ def _plan(run: Run) -> None:
     if not run.counts.documents:
         run.abstain_reason = _empty_stage(run)
     elif run.request.prompt_only:
-        run.prompt = run.prompt or prompt_text(run.request.query, run.context)
+        run.prompt = run.prompt or prompt_text(run.posed, run.context)
     else:
         answer_by_plan(run)
 
 
 def _bypass(run: Run) -> None:
     if run.request.prompt_only:
-        run.prompt = f"USER:\n{run.request.query}"
+        run.prompt = f"USER:\n{run.posed}"
         return
     if run.request.context_only:
         return
     assert run.chat is not None
-    with run.ledger.stage("generate"):
-        reply = run.chat.complete([Message(role="user", content=run.request.query)], model=run.request.llm_model)
-    run.text = reply.text.strip() or None
+    with run.ledger.stage("generation") as stage:
+        reply = run.chat.complete([Message(role="user", content=run.posed)], model=run.request.llm_model)
+        text = stage.hand_on(reply.text, kind=str, most=LONGEST_REPLY, check=wordless)
+    run.text = text.strip() or None
     run.answered_by = "model"
     if run.text is None:
         run.abstain_reason = "generation: the model returned nothing"

@@ -29,14 +29,15 @@ SAME = 0.7
 
 def answer_extractively(run: Run) -> None:
     """Leave text and citations in the run."""
-    with run.ledger.stage("extract_answer") as record:
+    with run.ledger.stage("extract_answer") as stage:
         weights = question_weights(run)
-        ranked = _ranked(run, list(sentences_of(run.chunks)), weights)
-        chosen = _chosen(run, ranked)
-        record.items_in, record.items_out = len(ranked), len(chosen)
+        ranked = _ranked(run, list(sentences_of(run.citable)), weights)
+        chosen = stage.hand_on(
+            _chosen(run, ranked), because="no sentence of the evidence can be quoted", kind=Sentence, most=len(ranked)
+        )
         pieces = []
         for number, sentence in enumerate(chosen, start=1):
-            chunk = run.chunks[sentence.chunk]
+            chunk = run.citable[sentence.chunk]
             run.citations.append(cite(number, sentence, chunk))
             pieces.append(f"{readable(sentence, chunk)} [{number}]")
         run.text = "\n".join(pieces)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from evigraph.query.answer.prompt import NO_ANSWER, messages
 from evigraph.query.answer.sentences import Sentence, cite, sentences_of
-from evigraph.query.answer.support import unsupported_reason
+from evigraph.query.answer.support import LONGEST_ANSWER, marker_missing, unsupported_reason
+from evigraph.query.ledger import LONGEST_REPLY, wordless
 from evigraph.query.run import Run
 from evigraph.text.analysis import analyse
 from evigraph.text.markers import MARKER, marker_numbers
@@ -26,10 +27,10 @@ def answer_by_model(run: Run) -> None:
     The model's numbers are passages; ours are citations, one per passage and supporting sentence.
     """
     assert run.chat is not None
-    with run.ledger.stage("generate") as record:
-        reply = run.chat.complete(messages(run.asked.text, run.context), model=run.request.llm_model)
-        record.items_in = len(run.chunks)
-    take_reply(run, reply.text)
+    with run.ledger.stage("generation") as stage:
+        reply = run.chat.complete(messages(run.posed, run.context), model=run.request.llm_model)
+        text = stage.hand_on(reply.text, kind=str, most=LONGEST_REPLY, check=wordless)
+    take_reply(run, text)
 
 
 def take_reply(run: Run, reply: str) -> None:
@@ -47,9 +48,10 @@ def take_reply(run: Run, reply: str) -> None:
     if not _WORD.search(MARKER.sub("", text)):
         run.abstain_reason = "generation: the model returned nothing"
         return
-    with run.ledger.stage("check_citations") as record:
-        run.text = _checked(run, text)
-        record.items_out = len(run.citations)
+    with run.ledger.stage("check_citations") as stage:
+        run.text = stage.hand_on(
+            _checked(run, text), kind=str, most=LONGEST_ANSWER, check=lambda said: marker_missing(said, run.citations)
+        )
     if not run.citations:
         run.ledger.degrade("generation: the model's answer cites no passage; nothing in it is verified")
 

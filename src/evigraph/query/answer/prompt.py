@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evigraph.models.ports import Message
+from evigraph.query.answer.leaves import numbers_below
 from evigraph.query.assemble import entity_line, relationship_line
+from evigraph.text.excerpt import kept_text
 from evigraph.text.fence import defuse
 from evigraph.types import Chunk, Entity, Relationship
 
@@ -20,17 +22,34 @@ Rules:
 - Be brief and concrete. Write plain text."""
 
 
-def context_text(chunks: Sequence[Chunk], entities: Sequence[Entity], relationships: Sequence[Relationship]) -> str:
-    """Facts, then numbered passages, each fenced; a fence written inside a document is defused."""
+def context_text(
+    chunks: Sequence[Chunk],
+    entities: Sequence[Entity],
+    relationships: Sequence[Relationship],
+    summaries: Sequence[Chunk] = (),
+) -> str:
+    """Facts, then summaries of passages, then numbered passages, each fenced; a fence written inside a document is
+    defused. A summary has no number: it says which of the passages it rests on."""
     parts = []
     if entities or relationships:
         lines = [*map(entity_line, entities), *map(relationship_line, relationships)]
         parts.append("<facts>\n" + "\n".join(defuse(line) for line in lines) + "\n</facts>")
+    for summary in summaries:
+        below = "".join(f"[{number}]" for number in numbers_below(summary, chunks))
+        said = f"Summary of passages, {below} among them. Cite the passages, never the summary."
+        parts.append(f'<passage summary="yes" source="{_label(summary)}">\n{said}\n{_body(summary)}\n</passage>')
     for number, chunk in enumerate(chunks, start=1):
-        label = " ".join(defuse(chunk.source or chunk.document_id).replace('"', "'").split())
-        body = defuse(f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text)
-        parts.append(f'<passage n="{number}" source="{label}">\n{body}\n</passage>')
+        parts.append(f'<passage n="{number}" source="{_label(chunk)}">\n{_body(chunk)}\n</passage>')
     return "\n".join(parts)
+
+
+def _label(chunk: Chunk) -> str:
+    return " ".join(defuse(chunk.source or chunk.document_id).replace('"', "'").split())
+
+
+def _body(chunk: Chunk) -> str:
+    text = kept_text(chunk)
+    return defuse(f"{chunk.context}\n{text}" if chunk.context else text)
 
 
 def messages(question: str, context: str) -> list[Message]:

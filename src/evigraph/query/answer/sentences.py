@@ -12,9 +12,10 @@ __all__ = ["QUOTE_CHARS", "Sentence", "cite", "quote_span", "readable", "sentenc
 
 
 def sentences_of(chunks: Sequence[Chunk]) -> Iterator[Sentence]:
-    """Sentences worth quoting: not headings, rules or single words. A chunk without any gives itself."""
+    """Sentences worth quoting: not headings, rules or single words; of a chunk that was cut, those that were kept. A
+    chunk without any gives itself."""
     for number, chunk in enumerate(chunks):
-        spans = chunk.sentences or ((chunk.start, chunk.end),)
+        spans = chunk.kept or chunk.sentences or ((chunk.start, chunk.end),)
         sentences = [
             Sentence(chunk=number, start=start, end=end, text=chunk.text[start - chunk.start : end - chunk.start])
             for start, end in spans
@@ -36,5 +37,5 @@ def cite(number: int, sentence: Sentence, chunk: Chunk) -> Citation:
         start=start,
         end=end,
         quote=chunk.text[start - chunk.start : end - chunk.start],
-        page=chunk.page,
+        page=chunk.page_at(start),
     )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evigraph.query.run import Run
+from evigraph.store.keys import passage_key
 from evigraph.text.analysis import analyse
 from evigraph.types import Chunk
 
@@ -57,14 +58,23 @@ class Strength:
 
 def strength(run: Run, weights: Mapping[str, float]) -> Strength:
     """Measure the evidence the run holds."""
-    best = max((chunk.vector_score or 0.0 for chunk in run.chunks), default=0.0)
+    best = max(_cosines(run), default=0.0)
+    read = run.citable[:READ]
     return Strength(
         cosine=best,
-        coverage=coverage(run.chunks[:READ], weights, run.counts.languages),
-        best_passage=max((coverage([c], weights, run.counts.languages) for c in run.chunks[:READ]), default=0.0),
-        unknown_names=tuple(name for name in run.asked.unknown_names if not _holds(run.chunks, name)),
+        coverage=coverage(read, weights, run.counts.languages),
+        best_passage=max((coverage([chunk], weights, run.counts.languages) for chunk in read), default=0.0),
+        unknown_names=tuple(name for name in run.asked.unknown_names if not _holds(run.citable, name)),
         needed=ENOUGH if run.chat is None else ENOUGH_FOR_A_MODEL,
     )
+
+
+def _cosines(run: Run) -> list[float]:
+    """Of the chunks with the question as asked, whatever they were found with."""
+    if not run.wordings:
+        return [chunk.vector_score or 0.0 for chunk in run.chunks]
+    keys = [passage_key(chunk.document_id, chunk.revision, chunk.id) for chunk in run.chunks if not chunk.level]
+    return [max(0.0, near[0]) for near in run.snapshot.similarities([run.asked.vector], keys).values()]
 
 
 def coverage(chunks: Sequence[Chunk], weights: Mapping[str, float], languages: Sequence[str]) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evigraph.errors import ModelError
+from evigraph.errors import ModelError, StageFailed
 from evigraph.query.answer.generate import take_reply
 from evigraph.query.assemble import CHARS_PER_TOKEN
+from evigraph.query.ledger import LONGEST_REPLY, wordless
 from evigraph.query.overview.model_map import Mapped, map_by_model
 from evigraph.query.overview.offline import answer_offline
 from evigraph.query.overview.prompt import context_of, partial_block, reduce_messages
@@ -33,7 +34,7 @@ def overview_prompt(run: Run, overview: Overview) -> str:
     answer_offline(run, overview)
     run.text, run.citations, run.answered_by = None, [], "none"
     partials = _within_budget(run, overview, [theme for theme in overview.themes if theme.partial])
-    messages = reduce_messages(run.asked.text, partials)
+    messages = reduce_messages(run.posed, partials)
     _cite_as_the_answer(run, overview, Mapped())
     return "\n\n".join(f"{message.role.upper()}:\n{message.content}" for message in messages)
 
@@ -94,17 +95,17 @@ def _reduce(run: Run, overview: Overview, mapped: Mapped) -> None:
     assert run.chat is not None
     partials, numbered = _renumbered(_within_budget(run, overview, mapped.kept), mapped.numbered)
     try:
-        with run.ledger.stage("reduce") as record:
-            messages = reduce_messages(run.asked.text, partials)
+        with run.ledger.stage("reduce") as stage:
+            messages = reduce_messages(run.posed, partials)
             reply = run.chat.complete(messages, model=run.request.llm_model)
-            record.items_in = len(partials)
-    except ModelError as error:
+            text = stage.hand_on(reply.text, kind=str, most=LONGEST_REPLY, check=wordless)
+    except (ModelError, StageFailed) as error:
         run.repeatable = False
         _fall_back(run, overview, f"the reduce step failed ({error})")
         return
     _show(overview, mapped)
     run.numbered = numbered
-    take_reply(run, reply.text)
+    take_reply(run, text)
     _cite_as_the_answer(run, overview, mapped)
 
 

@@ -63,18 +63,26 @@ def map_by_model(run: Run, overview: Overview) -> Mapped:
     mapped.numbered = [chunks[key] for key in numbers]
     shown = {theme.number: {numbers[key]: chunks[key] for key in passages[theme.number]} for theme in themes}
     questions = [
-        map_messages(run.asked.text, _cleaned(run, overview, theme.number, mapped.orders), shown[theme.number])
+        map_messages(run.posed, _cleaned(run, overview, theme.number, mapped.orders), shown[theme.number])
         for theme in themes
     ]
-    with run.ledger.stage("map_by_model") as record:
+    with run.ledger.stage("map_by_model", given=len(themes)) as stage:
         asker = Asker(run.chat, run.settings.model_concurrency, model=run.request.llm_model)
         replies = asker.ask(questions, lambda: None)
-        record.items_in, record.items_out = len(themes), sum(reply is not None for reply in replies)
+        stage.lose(sum(reply is None for reply in replies), "the call brought no reply")
+        replies = stage.hand_on(
+            replies, most=len(themes), count=lambda came: sum(reply is not None for reply in came), check=_as_asked
+        )
     mapped.gone = asker.gone
     for theme, reply in zip(themes, replies, strict=True):
         _take(mapped, theme, reply, shown[theme.number], run.counts.languages)
     mapped.kept.sort(key=lambda theme: (-theme.usefulness, theme.number))
     return mapped
+
+
+def _as_asked(replies: Sequence[object]) -> str | None:
+    wrong = [reply for reply in replies if not isinstance(reply, str | None)]
+    return f"a reply is a {type(wrong[0]).__name__}" if wrong else None
 
 
 def _fetch(overview: Overview, themes: Sequence[Theme]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from evigraph.query.answer.extractive import says_same
 from evigraph.query.answer.sentences import cite, readable
+from evigraph.query.answer.support import LONGEST_ANSWER, marker_missing
 from evigraph.query.overview.state import Candidate, Overview, Theme, part_of
 from evigraph.query.run import Run
 
@@ -26,7 +27,7 @@ FURTHER = "Further documents"
 
 def answer_offline(run: Run, overview: Overview) -> None:
     """Leave text and citations in the run, and in each theme its partial answer."""
-    with run.ledger.stage("overview_answer") as record:
+    with run.ledger.stage("overview_answer") as stage:
         run.citations, blocks = [], []
         written = _Writer(run, overview)
         for theme in overview.themes:
@@ -36,9 +37,15 @@ def answer_offline(run: Run, overview: Overview) -> None:
             blocks.append(f"{FURTHER}\nAlso: {written.marks(overview.stray)}")
         elif overview.stray:
             blocks.append(written.listed(overview.stray))
-        run.text = "\n\n".join(blocks) or None
+        text = stage.hand_on(
+            "\n\n".join(blocks),
+            because="no theme has a sentence to cite",
+            kind=str,
+            most=LONGEST_ANSWER,
+            check=lambda said: marker_missing(said, run.citations),
+        )
+        run.text = text or None
         run.answered_by = "extractive"
-        record.items_in, record.items_out = len(overview.relevance.sentences), len(run.citations)
 
 
 class _Writer:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from evigraph.query.answer.sentences import sentences_of
 from evigraph.query.answer.support import idf
 from evigraph.query.fusion import round_robin, z_scores
+from evigraph.query.ledger import repeated
 from evigraph.query.overview.state import Candidate, Relevance, part_of
 from evigraph.query.overview.topic import Topic
 from evigraph.query.run import Run
@@ -86,17 +87,26 @@ def rank(run: Run, topic: Topic, communities: Communities) -> Relevance:
     """Rank passages, then sentences; choose what to cite. Where everything is asked about, the communities take turns
     in giving documents, so that a large scope is sampled from all sides."""
     asked = _asked(run, topic)
-    with run.ledger.stage("relevance") as record:
-        passages = _passages(run, topic, asked)
-        record.items_out = len(passages)
+    with run.ledger.stage("relevance") as stage:
+        passages = stage.hand_on(
+            _passages(run, topic, asked),
+            because="no passage matched the question",
+            kind=tuple,
+            check=lambda ranked: repeated("passage", (key for key, _ in ranked)),
+        )
     if not passages:
         return Relevance(topical=bool(topic.terms))
-    with run.ledger.stage("sentences") as record:
+    with run.ledger.stage("sentences") as stage:
         keys = [key for key, _ in passages]
         chosen = _few_of_each(keys, PER_PART) if topic.terms else _in_turn(_few_of_each(keys, 1), communities)
         found, orders = _fetched(run, chosen[:CANDIDATES])
         sentences, cosine = _scored(run, asked, found, dict(passages), topical=bool(topic.terms))
-        record.items_in, record.items_out = len(found), len(sentences)
+        sentences = stage.hand_on(
+            sentences,
+            because="nothing that was ranked can be quoted",
+            kind=Candidate,
+            check=lambda scored: repeated("sentence", ((item.key, item.sentence.start) for item in scored)),
+        )
     cited = sentences if not topic.terms else tuple(item for item in sentences if _worth_citing(item, sentences))
     total = sum(asked.weights.values())
     best = max((asked.held(f"{chunk.context}\n{chunk.text}")[0] for chunk in found.values()), default=0.0)

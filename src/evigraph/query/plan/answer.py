@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evigraph.plans import Count, Filter, Hop, Intersect, Step, sources_of
 from evigraph.query.answer.sentences import Sentence, cite
+from evigraph.query.answer.support import LONGEST_ANSWER, marker_missing
 from evigraph.query.run import Run
 from evigraph.store.keys import PassageKey, revision_key
 from evigraph.types import Binding, Chunk, Citation, PlanOutcome, Relationship
@@ -63,13 +64,20 @@ def answer_by_plan(run: Run) -> None:
         return
     if run.request.context_only:
         return
-    with run.ledger.stage("cite") as record:
+    with run.ledger.stage("cite") as stage:
         said = lines(outcome)
         wanted = dict.fromkeys(passage_of(item) for line in said for item in line.relationships)
         chunks = {chunk.id: chunk for chunk in run.snapshot.chunks(list(wanted)).values()}
         texts = [f"{line.text} {_markers(run, line.relationships, chunks)}".rstrip() for line in said]
         left = len(outcome.steps[-1].bindings) - len(said)
-        run.text = "\n".join([*texts, f"... and {left} more"] if left else texts)
+        text = "\n".join([*texts, f"... and {left} more"] if left else texts)
+        run.text = stage.hand_on(
+            text,
+            because="the last step bound nothing",
+            kind=str,
+            most=LONGEST_ANSWER,
+            check=lambda said: marker_missing(said, run.citations),
+        )
         run.answered_by = "extractive"
         unverified = sum(not item.verified for line in said for item in line.relationships)
         if unverified:
@@ -79,7 +87,6 @@ def answer_by_plan(run: Run) -> None:
         uncited = sum(line.uncited for line in said)
         if uncited:
             run.ledger.count("plan_assertions_uncited", uncited)
-        record.items_out = len(run.citations)
 
 
 def passage_of(item: Relationship) -> PassageKey:

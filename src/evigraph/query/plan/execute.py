@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evigraph.plans import Count, Filter, Hop, Intersect, Match, Plan, Step, op_of, sources_of
-from evigraph.query.ledger import Ledger
+from evigraph.query.ledger import Ledger, repeated
 from evigraph.query.plan.validate import CannotGoOn, Vocabulary
 from evigraph.store import Snapshot
 from evigraph.store.planning import SUPPORT, Links
@@ -26,9 +26,7 @@ def execute(plan: Plan, snapshot: Snapshot, ledger: Ledger) -> PlanOutcome:
     execution = _Execution(snapshot, ledger)
     try:
         for step in plan.steps:
-            with ledger.stage(f"plan.{step.id}") as record:
-                done = execution.run(step)
-                record.items_in, record.items_out = done.bindings_in, len(done.bindings)
+            done = _staged(execution, step, ledger)
             if done.truncated:
                 ledger.degrade(_cut(done))
         execution.require_answer(plan)
@@ -41,6 +39,28 @@ def execute(plan: Plan, snapshot: Snapshot, ledger: Ledger) -> PlanOutcome:
             alternatives=stop.alternatives,
         )
     return PlanOutcome(plan=plan, steps=tuple(execution.outcomes.values()), alternatives=execution.beside_nothing(plan))
+
+
+def _staged(execution: _Execution, step: Step, ledger: Ledger) -> StepOutcome:
+    """The step's outcome. Raises `CannotGoOn` outside of the stage, in which nothing went wrong."""
+    stopped = None
+    with ledger.stage(f"plan.{step.id}") as stage:
+        try:
+            made = execution.run(step)
+        except CannotGoOn as stop:
+            stopped = stop
+        else:
+            done = stage.hand_on(
+                made,
+                because="nothing is bound so",
+                kind=StepOutcome,
+                count=lambda outcome: len(outcome.bindings),
+                check=lambda outcome: repeated("binding", ((one.id, one.count) for one in outcome.bindings)),
+            )
+    if stopped is not None:
+        raise stopped
+    execution.outcomes[step.id] = done
+    return done
 
 
 def _cut(done: StepOutcome) -> str:
@@ -84,7 +104,6 @@ class _Execution:
                 done = self._filter(step)
             case Count():
                 done = self._count(step)
-        self.outcomes[step.id] = done
         return done
 
     # ---------------------------------------------------------------- operations

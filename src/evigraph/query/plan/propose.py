@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from evigraph.errors import InvalidPlan, ModelNotConfigured
 from evigraph.models.ports import Message
 from evigraph.plans import Match, Plan
+from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.plan.parse import MAX_STEPS, parse_plan
 from evigraph.query.plan.reply import MAX_REPLY, json_of
 from evigraph.query.plan.schema import infer
@@ -59,8 +60,9 @@ def propose(run: Run) -> Plan | PlanOutcome:
     messages = planner_messages(run)
     fault = ""
     for _ in range(ATTEMPTS):
-        with run.ledger.stage("propose"):
-            reply = run.chat.complete(messages, model=run.request.llm_model).text
+        with run.ledger.stage("propose") as stage:
+            said = run.chat.complete(messages, model=run.request.llm_model).text
+            reply = stage.hand_on(said, kind=str, most=LONGEST_REPLY)
         try:
             found = _read(run, reply)
         except InvalidPlan as error:
@@ -72,12 +74,13 @@ def propose(run: Run) -> Plan | PlanOutcome:
             ]
             continue
         return _abstained(found) if isinstance(found, str) else _grounded(run, found)
+    run.ledger.degrade(f"propose: the chat model wrote no valid plan in {ATTEMPTS} attempts; nothing was executed")
     return _abstained(f"the model proposed no valid plan in {ATTEMPTS} attempts; {fault}")
 
 
 def planner_messages(run: Run) -> list[Message]:
     """What the model is asked."""
-    question = run.request.query.strip()
+    question = run.query.strip()
     vocabulary = Vocabulary(run.snapshot)
     known = _entities(run, vocabulary, question)
     sections = [
@@ -136,7 +139,7 @@ def _read(run: Run, reply: str) -> Plan | str:
 def _grounded(run: Run, plan: Plan) -> Plan | PlanOutcome:
     """The plan, if the question names every entity that it starts from: a model must not bring in its own."""
     vocabulary = Vocabulary(run.snapshot)
-    said = {ngram.key for ngram in question_ngrams(run.request.query)}
+    said = {ngram.key for ngram in question_ngrams(run.query)}
     for step in plan.steps:
         if isinstance(step, Match):
             for given in step.entities:

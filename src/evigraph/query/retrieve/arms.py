@@ -31,21 +31,20 @@ def dense_arm(run: Run, board: Board) -> list[PassageKey]:
 
 
 def _dense_hits(run: Run) -> list[Hit]:
-    with run.ledger.stage("dense") as record:
+    with run.ledger.stage("dense", given=min(run.counts.passages, arm_limit(run))) as stage:
         hits = run.snapshot.nearest_passages(run.asked.vector, arm_limit(run))
-        kept = [hit for hit in hits if hit.score >= run.request.min_score]
-        record.items_in, record.items_out = len(hits), len(kept)
-        if len(kept) < len(hits):
-            record.reasons.append(f"{len(hits) - len(kept)} below min_score {run.request.min_score:g}")
+        near = [hit for hit in hits if hit.score >= run.request.min_score]
+        stage.lose(len(hits) - len(near), f"below min_score {run.request.min_score:g}")
+        kept = stage.hand_on(near, because="no passage is near the question", kind=Hit, most=arm_limit(run))
     run.ledger.count("dense_candidates", len(kept))
     return kept
 
 
 def lexical_arm(run: Run, board: Board) -> list[PassageKey]:
     """Passages by BM25."""
-    with run.ledger.stage("lexical") as record:
-        hits = run.snapshot.lexical(run.asked.terms, run.counts, arm_limit(run))
-        record.items_out = len(hits)
+    with run.ledger.stage("lexical") as stage:
+        found = run.snapshot.lexical(run.asked.terms, run.counts, arm_limit(run))
+        hits = stage.hand_on(found, because="no passage holds a term of the question", kind=Hit, most=arm_limit(run))
     _enter(board, hits, "bm25")
     run.ledger.count("lexical_candidates", len(hits))
     return [hit.key for hit in hits]

@@ -35,7 +35,7 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[
     entities = choose(run, subgraph, log_mass)
     if not entities:
         return {}
-    with run.ledger.stage("bridge") as record:
+    with run.ledger.stage("bridge") as stage:
         rows = run.snapshot.mentions_of(entities, per_name_limit=PER_ENTITY, limit=PER_ENTITY * len(entities))
         vectors = list(run.embedder().embed([f"{run.asked.residual} {entity}" for entity in entities]))
         cosines = run.snapshot.similarities(vectors, sorted({row.passage for row in rows}))
@@ -45,7 +45,7 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[
             if row.passage in cosines:
                 near = cosines[row.passage][column[row.key]]
                 best[row.passage] = max(best.get(row.passage, -1.0), near)
-        record.items_in, record.items_out = len(entities), len(best)
+        best = stage.hand_on(best, because="no passage mentions a bridge", kind=float)
     run.ledger.count("bridges", entities)
     return best
 

@@ -6,6 +6,7 @@ Direct relationships are asserted by the passages shown, extended ones by others
 from __future__ import annotations
 
 from evigraph.query.fusion import rrf
+from evigraph.query.ledger import repeated
 from evigraph.query.retrieve.arms import Board, dense_arm, entities_in, lexical_arm, ordered
 from evigraph.query.run import Retrieved, Run
 from evigraph.types import Connections
@@ -21,7 +22,7 @@ def retrieve(run: Run) -> Retrieved:
     passages = ordered(board, fused)
     top = [key for key, _ in passages[: request.max_chunks]]
     entities = entities_in(run, top)
-    with run.ledger.stage("connections") as record:
+    with run.ledger.stage("connections") as stage:
         found = run.snapshot.connections_of(
             [name for name, _ in entities[: request.max_entities]],
             top,
@@ -30,9 +31,18 @@ def retrieve(run: Run) -> Retrieved:
             direction=request.direction,
         )
         items = run.snapshot.assertions_at([*found.direct, *found.extended])
-        direct = tuple(items[edge.id] for edge in found.direct)
-        extended = tuple(items[edge.id] for edge in found.extended)
-        record.items_in, record.items_out = found.total, len(direct) + len(extended)
+        connections = stage.hand_on(
+            Connections(
+                direct=tuple(items[edge.id] for edge in found.direct),
+                extended=tuple(items[edge.id] for edge in found.extended),
+                total=found.total,
+            ),
+            because="no assertion speaks of the entities found",
+            kind=Connections,
+            count=lambda made: len(made.direct) + len(made.extended),
+            check=lambda made: repeated("relationship", (item.id for item in (*made.direct, *made.extended))),
+        )
+    direct, extended = connections.direct, connections.extended
     run.ledger.count("direct_relationships_found", found.total_direct)
     run.ledger.count("direct_relationships", len(direct))
     run.ledger.count("extended_relationships_found", found.total - found.total_direct)
@@ -42,6 +52,6 @@ def retrieve(run: Run) -> Retrieved:
         entities=tuple(entities),
         relationships=(*direct, *extended),
         relationships_found=found.total,
-        connections=Connections(direct=direct, extended=extended, total=found.total),
+        connections=connections,
         retrieval="bm25+vector+connections",
     )

@@ -38,15 +38,16 @@ def passage_of(item: Relationship) -> PassageKey:
 
 
 def _nearest(run: Run) -> list[Relationship]:
-    with run.ledger.stage("assertions") as record:
+    with run.ledger.stage("assertions") as stage:
         question = run.asked
         vector = question.vector if question.residual == question.text else run.embedder().embed([question.residual])[0]
         hits = run.snapshot.nearest_assertions(vector, ASSERTIONS, predicates=run.predicates)
         kept = [(assertion_id, score) for assertion_id, score in hits if score >= run.request.min_score]
         rows = run.snapshot.assertions_named([assertion_id for assertion_id, _ in kept])
         found = [replace(rows[assertion_id], score=round(score, 6)) for assertion_id, score in kept]
-        record.items_in, record.items_out = len(hits), len(found)
-    return found
+        stage.given = len(hits)
+        stage.lose(len(hits) - len(kept), f"below min_score {run.request.min_score:g}")
+        return stage.hand_on(found, because="no assertion is near the question", kind=Relationship, most=ASSERTIONS)
 
 
 def _popular(run: Run) -> Retrieved:

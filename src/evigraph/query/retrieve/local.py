@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from evigraph.graph.rank import personalised_pagerank
 from evigraph.graph.traverse import worth
 from evigraph.query.fusion import best_first, rrf
+from evigraph.query.ledger import repeated
 from evigraph.query.retrieve.arms import Board, dense_arm, enter_graph, ordered
 from evigraph.query.run import Retrieved, Run
 from evigraph.store.assertions import Edge
@@ -21,6 +22,8 @@ from evigraph.types import Relationship
 SIMILAR_ENTITIES = 10
 SIMILAR_ENOUGH = 0.5
 """Cosine from which an entity's name and description count as meant by the question."""
+MOST_SEEDS = 1_000
+"""Entities that a question can mean."""
 DECAY = 0.5
 """What an assertion is worth one hop further out, when a hop has to choose whom to follow."""
 FRONTIER = 500
@@ -59,12 +62,12 @@ def retrieve(run: Run) -> Retrieved:
 
 def seed_entities(run: Run) -> dict[str, float]:
     """Entities the question means: behind its anchors, and those whose name and description lie near it."""
-    with run.ledger.stage("seeds") as record:
+    with run.ledger.stage("seeds") as stage:
         seeds = anchored_entities(run)
         for entity_id, cosine in run.snapshot.nearest_entities(run.asked.vector, SIMILAR_ENTITIES):
             if cosine >= SIMILAR_ENOUGH:
                 seeds[entity_id] = max(seeds.get(entity_id, 0.0), 0.5 * cosine)
-        record.items_out = len(seeds)
+        seeds = stage.hand_on(seeds, because="the question means no entity of the scope", kind=float, most=MOST_SEEDS)
     run.ledger.count("seed_entities", len(seeds))
     return seeds
 
@@ -85,7 +88,7 @@ def traverse(run: Run, seeds: dict[str, float]) -> Neighbourhood:
     request = run.request
     reached, frontier = dict(seeds), dict(seeds)
     edges: dict[str, Edge] = {}
-    with run.ledger.stage("traverse") as record:
+    with run.ledger.stage("traverse") as stage:
         for _ in range(request.graph_depth):
             followed = best_first(frontier)[:FRONTIER]
             if len(followed) < len(frontier):
@@ -107,21 +110,30 @@ def traverse(run: Run, seeds: dict[str, float]) -> Neighbourhood:
                     nearer[edge.other] = max(nearer.get(edge.other, 0.0), way)
             reached.update(nearer)
             frontier = nearer
-        record.items_in, record.items_out = len(seeds), len(edges)
+        edges = stage.hand_on(
+            edges,
+            because="no assertion leads on from the seeds",
+            kind=Edge,
+            check=lambda met: repeated("assertion", (edge.id for edge in met.values())),
+        )
     run.ledger.count("traversed_assertions", len(edges))
     return _ranked(run, seeds, [edges[name] for name in sorted(edges)])
 
 
 def _ranked(run: Run, seeds: Mapping[str, float], edges: list[Edge]) -> Neighbourhood:
-    with run.ledger.stage("rank") as record:
+    with run.ledger.stage("rank") as stage:
         links = [(edge.origin, edge.other, worth(edge.predicate, edge.confidence)) for edge in edges]
         ranks = personalised_pagerank(links, seeds)
         traffic = {edge.id: share for edge, share in zip(edges, ranks.links, strict=True)}
         named = {edge.id: edge for edge in edges}
-        record.items_in, record.items_out = len(edges), len(ranks.nodes)
-    return Neighbourhood(
-        entities=ranks.nodes, edges=tuple((named[name], traffic[name]) for name in best_first(traffic))
-    )
+        best = tuple((named[name], traffic[name]) for name in best_first(traffic))
+        return stage.hand_on(
+            Neighbourhood(entities=ranks.nodes, edges=best),
+            because="there is nothing to rank",
+            kind=Neighbourhood,
+            count=lambda ranked: len(ranked.entities),
+            check=lambda ranked: repeated("assertion", (edge.id for edge, _ in ranked.edges)),
+        )
 
 
 def _relationships(run: Run, found: Neighbourhood) -> tuple[Relationship, ...]:

@@ -84,7 +84,7 @@ _NO_GRAPH = _Graph({}, {}, {}, False)
 def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
     subgraph = fetch_subgraph(run, candidates)
     question = run.asked
-    with run.ledger.stage("walk") as record:
+    with run.ledger.stage("walk", given=len(subgraph.passages)) as stage:
         residual_vector = run.embedder().embed([question.residual])[0]
         cosines = run.snapshot.similarities([question.vector, residual_vector], subgraph.passages)
         dense = np.array([cosines[key][0] for key in subgraph.passages])
@@ -92,16 +92,16 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
         lexical = _residual_lexical(run, subgraph)
         gain = np.exp(GAIN * (DENSE_WEIGHT * z_scores(residual) + LEXICAL_WEIGHT * z_scores(lexical)))
         passages, names = walk(subgraph.incidence, min_max(residual), subgraph.seeds, gain)
-        log_mass = np.log(passages + 1e-12)
-        record.items_in, record.items_out = len(subgraph.passages), len(subgraph.passages)
+        mass = stage.hand_on(passages, kind=np.ndarray, most=len(subgraph.passages), check=_is_mass)
+        log_mass = np.log(mass + 1e-12)
     bridged = bridge(run, subgraph, log_mass)
     near = dict(zip(subgraph.passages, residual.tolist(), strict=True))
-    mass = dict(zip(subgraph.passages, log_mass.tolist(), strict=True))
+    gathered = dict(zip(subgraph.passages, log_mass.tolist(), strict=True))
     floor = float(log_mass.min())
     # Rounding makes the order independent of the last bits, which differ between processors.
     scores = {
-        key: round(mass.get(key, floor) + RESIDUAL_WEIGHT * max(near.get(key, -1.0), bridged.get(key, -1.0)), 9)
-        for key in sorted({*mass, *bridged})
+        key: round(gathered.get(key, floor) + RESIDUAL_WEIGHT * max(near.get(key, -1.0), bridged.get(key, -1.0)), 9)
+        for key in sorted({*gathered, *bridged})
     }
     enter_graph(board, scores)
     return _Graph(
@@ -110,6 +110,10 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
         dict(zip(subgraph.passages, dense.tolist(), strict=True)),
         any(anchor.alias_weight >= TITLE_LIKE for anchor in question.anchors),
     )
+
+
+def _is_mass(values: Floats) -> str | None:
+    return None if np.isfinite(values).all() and (values >= 0).all() else "it handed on masses that are no numbers"
 
 
 def _residual_lexical(run: Run, subgraph: Subgraph) -> Floats:

@@ -39,7 +39,7 @@ class Subgraph:
 def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
     """Candidates of the plain arms, passages of the anchors, and one step along the rarest names they share."""
     anchors = run.asked.anchors
-    with run.ledger.stage("subgraph") as record:
+    with run.ledger.stage("subgraph") as stage:
         anchored = run.snapshot.mentions_of(
             [anchor.key for anchor in anchors], per_name_limit=PER_ANCHOR, limit=PER_ANCHOR * max(1, len(anchors))
         )
@@ -50,9 +50,21 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
         known = set(inner)
         outer = [passage for passage in dict.fromkeys(row.passage for row in further) if passage not in known]
         rows += run.snapshot.mentions_in(outer)
-        record.items_in, record.items_out = len(candidates), len(inner) + len(outer)
-    run.ledger.count("graph_passages", len(inner) + len(outer))
-    return build([*inner, *outer], rows, anchors)
+        subgraph = stage.hand_on(
+            build([*inner, *outer], rows, anchors),
+            because="no passage mentions a name of the question",
+            kind=Subgraph,
+            count=lambda built: len(built.passages),
+            check=_misshapen,
+        )
+    run.ledger.count("graph_passages", len(subgraph.passages))
+    return subgraph
+
+
+def _misshapen(subgraph: Subgraph) -> str | None:
+    shape = len(subgraph.passages), len(subgraph.names)
+    right = subgraph.incidence.shape == shape and subgraph.seeds.shape == shape[1:]
+    return None if right else "it handed on a matrix that does not fit its passages and names"
 
 
 def build(passages: Sequence[PassageKey], rows: Iterable[MentionRow], anchors: Sequence[Anchor]) -> Subgraph:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evigraph.community.read import TreeView, open_tree
+from evigraph.query.ledger import repeated
 from evigraph.query.overview.mapped import shown, summary_chunk
 from evigraph.query.overview.relevance import beside_the_point, rank
-from evigraph.query.overview.state import Overview, Relevance, left_out, part_of
+from evigraph.query.overview.state import Overview, Relevance, Theme, left_out, part_of
 from evigraph.query.overview.themes import affinities, main_communities, themes_of
 from evigraph.query.overview.topic import metadata_keys, topic_of
 from evigraph.query.run import Retrieved, Run
@@ -20,12 +23,12 @@ EDGES = 2_000
 
 def retrieve(run: Run) -> Retrieved:
     run.corpus_wide = True
-    with run.ledger.stage("communities") as record:
+    with run.ledger.stage("communities") as stage:
         view = open_tree(run.snapshot)
         level = _level(run, view)
-        numbers = [node.number for node in view.at(level)]
+        found = [node.number for node in view.at(level)]
+        numbers = stage.hand_on(found, because="the scope holds no entity", kind=int, check=_twice)
         of_entity = dict(view.community_of(level))
-        record.items_out = len(numbers)
     topic = topic_of(run.asked.text, run.counts.languages, metadata_keys(run))
     relevance = rank(run, topic, lambda keys: main_communities(run, of_entity, keys))
     _report(run, relevance)
@@ -33,11 +36,16 @@ def retrieve(run: Run) -> Retrieved:
     if reason is not None:
         _notes(run, view)
         return Retrieved(retrieval="communities", empty=reason)
-    with run.ledger.stage("map") as record:
+    with run.ledger.stage("map") as stage:
         ranked = [key for key, _ in relevance.passages]
         affinity = affinities(run, of_entity, ranked)
         themes, stray = themes_of(numbers, affinity, relevance)
-        record.items_in, record.items_out = len(numbers), sum(bool(theme.sentences) for theme in themes)
+        themes = stage.hand_on(
+            themes,
+            because="there is no community",
+            kind=Theme,
+            check=lambda found: _twice([theme.number for theme in found]),
+        )
     run.overview = Overview(
         view=view,
         level=level,
@@ -52,6 +60,10 @@ def retrieve(run: Run) -> Retrieved:
     run.ledger.count("communities_at_level", len(numbers))
     run.ledger.count("overview_topical", relevance.topical)
     return _retrieved(run, run.overview)
+
+
+def _twice(numbers: Sequence[int]) -> str | None:
+    return repeated("community", numbers)
 
 
 def _level(run: Run, view: TreeView) -> int:

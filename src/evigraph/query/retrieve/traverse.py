@@ -6,14 +6,15 @@ entities behind the question's names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from evigraph.errors import InvalidValue
 from evigraph.graph.traverse import Limits, Traversal, Walk, traverse
 from evigraph.query.fusion import best_first
+from evigraph.query.ledger import repeated
 from evigraph.query.retrieve.arms import Board, enter_graph, ordered
-from evigraph.query.retrieve.local import anchored_entities
+from evigraph.query.retrieve.local import MOST_SEEDS, anchored_entities
 from evigraph.query.run import Retrieved, Run
 from evigraph.store.assertions import Edge
 from evigraph.store.keys import PassageKey
@@ -67,13 +68,12 @@ def retrieve(run: Run) -> Retrieved:
 
 def _seeds(run: Run) -> dict[str, float]:
     """Entities to start from, with weights in 0-1. What each given seed stands for goes into the counts."""
-    with run.ledger.stage("seeds") as record:
+    with run.ledger.stage("seeds") as stage:
         if run.request.seeds is None:
             seeds = anchored_entities(run)
             run.ledger.count("seeds", [asdict(Seed(given=name, entity=name)) for name in best_first(seeds)])
         else:
             resolved = _resolve(run, run.request.seeds)
-            record.items_in = len(run.request.seeds)
             seeds = {}
             for seed in resolved:
                 if seed.entity is None:
@@ -85,8 +85,8 @@ def _seeds(run: Run) -> dict[str, float]:
                         )
                     seeds[seed.entity] = max(seeds.get(seed.entity, 0.0), seed.match)
             run.ledger.count("seeds", [asdict(seed) for seed in resolved])
-        record.items_out = len(seeds)
-    return seeds
+        most = MOST_SEEDS if run.request.seeds is None else len(run.request.seeds)
+        return stage.hand_on(seeds, because="no seed is an entity in scope", kind=float, most=most)
 
 
 def _resolve(run: Run, given: Sequence[str]) -> list[Seed]:
@@ -143,9 +143,14 @@ def _walk(run: Run, seeds: dict[str, float]) -> Traversal:
         )
 
     limits = Limits(depth=request.graph_depth, per_node=request.per_node_limit, paths=request.limit)
-    with run.ledger.stage("traverse") as record:
-        found = traverse(seeds, expand, limits)
-        record.items_in, record.items_out = len(seeds), len(found.walks)
+    with run.ledger.stage("traverse") as stage:
+        found = stage.hand_on(
+            traverse(seeds, expand, limits),
+            because="no assertion in scope leads on from the seeds",
+            kind=Traversal,
+            count=lambda walked: len(walked.walks),
+            check=lambda walked: repeated("path", map(_identity, walked.walks)),
+        )
     for number, hop in enumerate(found.hops, start=1):
         if hop.capped:
             run.ledger.degrade(f"traverse: hop {number} was cut at {limits.rows} assertions (safety cap)")
@@ -155,6 +160,10 @@ def _walk(run: Run, seeds: dict[str, float]) -> Traversal:
     cut = any(hop.cut_entities or hop.spared or hop.kept < hop.found or hop.capped for hop in found.hops)
     run.ledger.count("traversal_truncated", cut or len(found.walks) < found.found)
     return found
+
+
+def _identity(walk: Walk) -> Hashable:
+    return walk.entities, tuple(edge.id for edge in walk.edges)
 
 
 def _edges(walk: Walk) -> Iterable[Edge]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from evigraph.errors import InvalidPlan, ModelError
 from evigraph.models.ports import Message
+from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.plan.reply import json_of
 from evigraph.query.route.model import CLASSES, MODES, ranked, rounded
 from evigraph.query.run import Run
@@ -32,9 +33,10 @@ def judge(run: Run) -> Route | None:
     if run.chat is None:
         run.ledger.degrade("route: no chat model is configured (EVIGRAPH_CHAT_URL); rules chose the mode")
         return None
-    with run.ledger.stage("judge"):
+    with run.ledger.stage("judge") as stage:
         try:
-            reply = run.chat.complete(messages(run.asked.text), model=run.request.llm_model).text
+            said = run.chat.complete(messages(run.asked.text), model=run.request.llm_model).text
+            reply = stage.hand_on(said, kind=str, most=LONGEST_REPLY)
             found = _read(json_of(reply)[0])
         except ModelError as error:
             run.repeatable = False

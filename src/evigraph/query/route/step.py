@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from evigraph.query.answer.strength import strength
 from evigraph.query.answer.support import question_weights
+from evigraph.query.ledger import repeated
 from evigraph.query.route import cues
 from evigraph.query.route.judge import judge
 from evigraph.query.route.model import MODES, decide, probabilities, ranked
@@ -36,11 +37,18 @@ def route(run: Run) -> None:
     if run.request.mode is not Mode.AUTO:
         run.corpus_wide = run.corpus_wide or _sounds_wide(run)
         return
-    with run.ledger.stage("route"):
+    with run.ledger.stage("route") as stage:
         chosen = _allowed(run, _decided(run))
         if chosen.mode != MODES["global"] and not run.asked.anchors and _may_be_wide(run, chosen, NEARLY_TIED):
             chosen = _turned(run, chosen, "nothing that it names is known here")
+        chosen = stage.hand_on(chosen, kind=Route, check=_no_mode)
     _take(run, chosen)
+
+
+def _no_mode(chosen: Route) -> str | None:
+    if chosen.mode not in set(Mode):
+        return f"it chose no mode: {chosen.mode!r}"
+    return repeated("signal", (signal.name for signal in chosen.signals))
 
 
 def reconsider(run: Run) -> bool:

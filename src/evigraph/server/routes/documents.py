@@ -25,7 +25,7 @@ from evigraph.server.answers import (
 from evigraph.server.bodies import check_texts, json_body
 from evigraph.server.openapi import body, returns
 from evigraph.server.problems import InvalidJson, Json, NothingIndexed
-from evigraph.server.schemas import DocumentBody, DocumentsBody, UploadBody
+from evigraph.server.schemas import DocumentsBody, OneDocumentBody, UploadBody
 from evigraph.server.upload import index_upload, receive_upload
 from evigraph.server.work import WorkOf, WorkspaceOf
 from evigraph.wire import plain
@@ -83,11 +83,12 @@ AsOf = Annotated[Any, Depends(_as_of)]
 RevisionOf = Annotated[int | None, Depends(_revision)]
 
 
-@router.post(PREFIX, openapi_extra=body(DocumentBody, DocumentsBody), **returns(IndexAnswer, 409, 413, 415))
+@router.post(PREFIX, openapi_extra=body(OneDocumentBody, DocumentsBody), **returns(IndexAnswer, 409, 413, 415))
 async def index(request: Request, work: WorkOf, workspace: WorkspaceOf) -> Response:
     """Index one document, or `{"documents": [...]}`. What fails is listed; 422 when everything failed."""
-    items = _items(await json_body(request))
-    report = await work.write(lambda engine: engine.index(items), workspace)
+    given, build_tree = _build_tree(await json_body(request))
+    items = _items(given)
+    report = await work.write(lambda engine: engine.index(items, build_tree=build_tree), workspace)
     return _indexed(report)
 
 
@@ -103,7 +104,7 @@ async def upload(request: Request, work: WorkOf, workspace: WorkspaceOf) -> Resp
         report = await work.write(lambda engine: index_upload(engine, received), workspace)
     finally:
         await received.close()
-    return _indexed(report, degraded=received.degraded)
+    return _indexed(report)
 
 
 @router.get(PREFIX, **returns(DocumentsAnswer, 410))
@@ -144,12 +145,21 @@ def _documents(engine: Evigraph, as_of: Any) -> dict[str, Any]:
         return {"generation": snapshot.generation, "documents": plain(snapshot.documents())}
 
 
+def _build_tree(given: Any) -> tuple[Any, bool]:
+    """A JSON body without its field `build_tree`, and the value of that."""
+    if not isinstance(given, dict) or "build_tree" not in given:
+        return given, False
+    if not isinstance(given["build_tree"], bool):
+        raise InvalidJson("build_tree must be true or false", hint='for example {"text": "...", "build_tree": true}')
+    return {name: value for name, value in given.items() if name != "build_tree"}, given["build_tree"]
+
+
 def _items(given: Any) -> list[dict[str, Any]]:
     """The documents of a JSON body, checked to be text throughout; `index` validates the rest by item."""
     if isinstance(given, dict) and "documents" in given:
         if set(given) != {"documents"} or not isinstance(given["documents"], list):
             raise InvalidJson(
-                "with `documents`, the body must hold that list and nothing else",
+                "with `documents`, the body must hold that list and nothing else but `build_tree`",
                 hint='send {"documents": [{"text": "..."}]}, or one document',
             )
         given = given["documents"]
@@ -174,8 +184,8 @@ def _text(engine: Evigraph, document_id: str, revision: int | None) -> dict[str,
     }
 
 
-def _indexed(report: IndexReport, *, degraded: tuple[str, ...] = ()) -> Response:
-    shown = {**plain(report), "degraded": list(degraded)}
+def _indexed(report: IndexReport) -> Response:
+    shown = {**plain(report), "degraded": []}
     if report.documents:
         return Json(shown)
     first = report.errors[0].message if report.errors else "there was nothing in the request"

@@ -14,6 +14,7 @@ definition: what a test says holds for every store evigraph runs on. Needs pytes
 """
 
 from evigraph.testing.store_contract.communities import CommunityContract
+from evigraph.testing.store_contract.conversations import ConversationContract
 from evigraph.testing.store_contract.documents import DocumentContract
 from evigraph.testing.store_contract.filters import FilterContract
 from evigraph.testing.store_contract.graph import GraphContract
@@ -35,6 +36,7 @@ class StoreContract(
     GraphContract,
     IdentityContract,
     CommunityContract,
+    ConversationContract,
     ValueContract,
     RetentionContract,
 ):

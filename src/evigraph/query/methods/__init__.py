@@ -1,0 +1,1 @@
+"""Methods: how a question is asked. Modes say where evidence comes from, and know nothing of methods."""
