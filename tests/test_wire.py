@@ -103,6 +103,7 @@ def test_filters_and_deviations_are_echoed(graph: Evigraph) -> None:
         "pattern": None,
         "date_from": "2014-01-01",
         "date_to": None,
+        "knowledge_bases": None,
     }
     assert found["method_details"]["answered_by"] == "extractive"
 
@@ -153,7 +154,13 @@ def test_plain_values() -> None:
     }
     assert json.loads(json.dumps(plain(given))) == {
         "1": ["2026-01-31", "2026-01-31T12:00:00+00:00"],
-        "filter": {"document_ids": ["a"], "pattern": None, "date_from": None, "date_to": None},
+        "filter": {
+            "document_ids": ["a"],
+            "pattern": None,
+            "date_from": None,
+            "date_to": None,
+            "knowledge_bases": None,
+        },
         "mode": "mix",
         "none": None,
     }

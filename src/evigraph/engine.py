@@ -18,6 +18,8 @@ from evigraph.ingest.prune import prune
 from evigraph.ingest.reembed import reembed
 from evigraph.models.ports import ChatModel, Embedder, Reranker
 from evigraph.plans import Plan
+from evigraph.query.bases.knowledge_bases import KnowledgeBases
+from evigraph.query.bases.pipelines import Pipelines
 from evigraph.query.cache import ContextCache
 from evigraph.query.communities import Communities
 from evigraph.query.conversations import Conversations
@@ -105,6 +107,7 @@ class Evigraph:
         sync: bool = False,
         origin: str | None = None,
         build_tree: bool = False,
+        knowledge_base: str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> IndexReport:
         """Read, chunk, extract, embed and publish. What cannot be read is listed in the report; the rest goes on.
@@ -113,7 +116,8 @@ class Evigraph:
         deletes documents of the indexed folder whose files are gone; `origin` names where files came from if not the
         folder they are read from (an upload says ""). Unchanged content costs nothing. With `build_tree` each document
         gets a tree of summaries, which method `raptor` searches; unchanged content that has one keeps it in any case.
-        Raises `EmbedderMismatch` if the workspace was embedded with another model.
+        `knowledge_base` is the id of one to index into; a document that belongs to one stays in it without.
+        Raises `EmbedderMismatch` if the workspace was embedded with another model, `NotFound` for an unknown base.
         """
         options = IndexOptions(
             root=None if root is None else Path(root),
@@ -121,9 +125,11 @@ class Evigraph:
             sync=sync,
             origin=origin,
             build_tree=build_tree,
+            knowledge_base=knowledge_base,
         )
         items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
-        return self._indexer.run(items, options, progress)
+        chat = self._models.chat_of(self.store, self.workspace, knowledge_base)
+        return Indexer(*self._parts, chat=chat).run(items, options, progress)
 
     def estimate(
         self,
@@ -268,6 +274,16 @@ class Evigraph:
     def conversations(self) -> Conversations:
         """Conversations that questions with a `conversation_id` make: list, show, share, delete."""
         return Conversations(self.store, self.workspace)
+
+    @property
+    def knowledge_bases(self) -> KnowledgeBases:
+        """Named sets of documents inside the workspace: make, list, change, fill and delete them."""
+        return KnowledgeBases(self.store, self.workspace, embedder=lambda: self._models.embedder, index=self.index)
+
+    @property
+    def pipelines(self) -> Pipelines:
+        """Ways of questioning knowledge bases: make, list, change and delete them, and ask them."""
+        return Pipelines(self.store, self.workspace, queries=lambda: self.queries)
 
     # ---------------------------------------------------------------- lifetime
 

@@ -16,6 +16,9 @@
     │   ├── AmbiguousEntity      several entities have this name
     │   ├── MissingExtra         an optional package is not installed
     │   ├── TokenBudgetReached   extraction would cost more than it may
+    │   ├── NameTaken            another knowledge base or pipeline has this name
+    │   ├── OtherBase            the document belongs to another knowledge base, or to none
+    │   ├── ForeignEmbedder      a knowledge base was asked for with another embedding model
     │   └── EmbedderMismatch     the store was embedded with another model
     ├── ReadError                one input file could not be read           HTTP 422
     │   ├── MissingFile, UnsupportedFormat, FileTooLarge, EmptyDocument, NoTextLayer, UnknownGraphFormat,
@@ -182,6 +185,30 @@ class AmbiguousEntity(ConflictError):
     """A name that several entities have; the hint lists their ids."""
 
     code = "ambiguous_entity"
+
+
+class NameTaken(ConflictError):
+    """Another knowledge base or pipeline of the workspace has this name."""
+
+    code = "name_taken"
+
+
+class OtherBase(ConflictError):
+    """A document belongs to one knowledge base, or to none, and cannot be indexed into another as well."""
+
+    code = "other_base"
+
+
+class ForeignEmbedder(ConflictError):
+    """A knowledge base has the embedding model of its workspace, and no other."""
+
+    code = "foreign_embedder"
+
+    def __init__(self, asked: str, in_force: str) -> None:
+        super().__init__(
+            f"a knowledge base here is embedded with {in_force!r}, not with {asked!r}",
+            hint="leave embedding_model out, or make the base in a workspace that is embedded with that model",
+        )
 
 
 class EmbedderMismatch(ConflictError):

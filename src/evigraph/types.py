@@ -186,12 +186,19 @@ class RevisionInfo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentFilter:
-    """Allow-list: (ids or sources matching the glob) and dates. An empty id list is an empty scope."""
+    """Allow-list: (ids or sources matching the glob), dates, and knowledge bases, which all must hold. An empty list is
+    an empty scope."""
 
     document_ids: tuple[str, ...] | None = None
     pattern: str | None = None
     date_from: date | None = None
     date_to: date | None = None
+    knowledge_bases: tuple[str, ...] | None = None
+
+    @property
+    def only_bases(self) -> bool:
+        """Whether knowledge bases are all that it asks for."""
+        return self == DocumentFilter(knowledge_bases=self.knowledge_bases) != DocumentFilter()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

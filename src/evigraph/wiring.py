@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from evigraph.config import Settings
 from evigraph.ingest.extractors import Extractor, make_extractor
 from evigraph.models.factory import make_chat, make_embedder, make_reranker
+from evigraph.models.named import NamedChat
 from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.store import Store
+from evigraph.store.knowledge_bases import get_base
 
 
 class Models:
@@ -35,6 +39,17 @@ class Models:
     def chat(self) -> ChatModel | None:
         given = self._given[1]
         return make_chat(self._settings) if given is None else given
+
+    def chat_of(self, store: Store, workspace: str, knowledge_base: str | None) -> Callable[[], ChatModel | None]:
+        """Who writes the summaries of documents of a knowledge base: the chat model that it names, if it does."""
+
+        def chat() -> ChatModel | None:
+            if knowledge_base is None or self.chat is None:
+                return self.chat
+            named = get_base(store, workspace, knowledge_base).llm_model
+            return NamedChat(self.chat, named) if named else self.chat
+
+        return chat
 
     @cached_property
     def reranker(self) -> Reranker | None:

@@ -13,7 +13,7 @@ import pytest
 from scope_decoys import FAR, Decoys
 from scope_oracle import Life, Rows, telling_words, undated
 from scope_play import Memory, Played, References, moment_of, play
-from scope_surfaces import LARGE, MODES, PAST, STATE, SURFACES, TREES, UNFILTERED, UNLIKE, Read, of_mode
+from scope_surfaces import LARGE, MODES, PAST, STATE, SURFACES, TREED, TREES, UNFILTERED, UNLIKE, Read, of_mode
 from scope_world import Asked, Document, View, World
 
 from evigraph import Evigraph
@@ -110,8 +110,8 @@ class Stage:
     def judged(self, world: World, played: Played) -> Iterator[Case]:
         rows = Rows(played.graph)
         assert rows.mentions and rows.assertions, "the world says nothing"
-        self._decoys.add(played.graph)
-        references = References(self._graphs)
+        self._decoys.add(played.graph, summaries=not world.trees)
+        references = References(self._graphs, world.trees)
         memory = Memory(played.graph)
         for view in world.views:
             sight = _Sight(world=world, played=played, view=view, rows=rows)
@@ -145,6 +145,8 @@ class _Sight:
         reads = {mode.value: of_mode(mode) for mode in MODES}
         if not modes_alone:
             reads |= {k: v for k, v in SURFACES.items() if not (k in UNFILTERED and self._view.filters)}
+            if not self._world.trees:
+                reads = {name: read for name, read in reads.items() if name not in TREED}
         scope = {**self._view.filters, "as_of": self.as_of}
         for name, read in reads.items():
             expected = None if self._unlike(name) else _expected(_bound(read, reference, asked, {}))

@@ -2,7 +2,7 @@
 
 Two other workspaces hold the same documents under the same keys, with other words; one of them under keys that were
 passed round, so that what is hidden here is visible there. The workspace itself gets the rows of an index run that
-never published, of a re-embedding that never switched, and of summaries, which no mode reads yet.
+never published, of a re-embedding that never switched, and of summaries, which only `raptor` reads.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Decoys:
     def __init__(self) -> None:
         self._columns: dict[str, list[str]] = {}
 
-    def add(self, graph: Evigraph) -> None:
-        """Around the rows of the graph's workspace as they are now."""
+    def add(self, graph: Evigraph, *, summaries: bool) -> None:
+        """Around the rows of the graph's workspace as they are now. `summaries` in it are of no tree."""
         if not self._columns:
             self._columns = _columns(graph)
         own = graph.workspace
@@ -56,7 +56,7 @@ class Decoys:
         # In one of them every name stands under every key, hidden ones under visible keys, too.
         everywhere = {"workspace": f"'z {own}'", "revision_key": "arrayJoin({keys:Array(UInt128)})"}
         self._copy(graph, "mentions", everywhere, {"keys": keys})
-        for table in ("passages", "passage_vectors"):
+        for table in ("passages", "passage_vectors") if summaries else ():
             summary = {"level": "1", "passage_index": f"passage_index + {FAR}", **last}
             self._copy(graph, table, summary, only=keys)
         for table in ("passage_vectors", "fact_vectors"):
@@ -67,6 +67,10 @@ class Decoys:
             beyond = {column: f"{column} + {FAR}" for column in ("generation", "revision", "revision_key")}
             late = {"workspace": f"'a {own}'", **beyond, **first}
             self._copy(graph, table, late)
+            if table == "publications":
+                # What is deleted there last is deleted nowhere else.
+                last_of_all = {column: f"{column} + {2 * FAR}" for column in beyond}
+                self._copy(graph, table, {"workspace": f"'a {own}'", **last_of_all, **first, "deleted": "true"})
             self._copy(graph, table, {"workspace": f"'z {own}'", **last})
         self._communities(graph)
         for other in FOREIGN:

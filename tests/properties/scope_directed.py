@@ -291,6 +291,47 @@ BUILT = World(
 """Communities before they are built, fresh, stale, renewed, and written by a model that repeats what it is shown; one
 of them an entity that nothing is said of, in a passage that is visible and in one that is not."""
 
+
+def _long(first: str, last: str) -> str:
+    told = (
+        f"{first} visited the first well of the year and wrote of it to the others by night.",
+        "The pumps of that place were old and the rods were worn, and nobody had maize to spare.",
+        f"{last} trained the men of the second well for a whole season, with rods and with patience.",
+        "Wells of this kind need a pump that lasts, and rods that do not rust in the rain at all.",
+        f"{first} and {last} like the wells of the plain best of all that they have seen so far.",
+        "In the end the maize was sold for less than the rods had cost, which was told for years.",
+    )
+    return "\n\n".join(told)
+
+
+TREES = World(
+    history=(
+        (
+            _document("d0", _long("Hana Sefu", "Kest0 Orlo0")),
+            _document("d1", _long("Corrick Vane", "Kest1 Orlo1"), folder="south"),
+            _document("d2", "Hana Sefu visited Tarn."),
+        ),
+        (_document("d0", _long("Hana Sefu", "Kest3 Orlo3")),),
+        Deletion(document_id="d1"),
+    ),
+    views=(
+        View(),
+        View(moment=0.6),
+        View(moment=0.6, filters=_only("d0")),
+        View(moment=0.6, filters=_only("d2")),
+        View(filters=_only("d2")),
+    ),
+    asked=(
+        _asked(
+            "What did Hana Sefu say of wells and rods?",
+            ("Hana Sefu", "location:tarn", "Corrick Vane"),
+            _plan("Hana Sefu", "VISITED"),
+        ),
+    ),
+    trees=frozenset({"d0", "d1"}),
+)
+"""Documents with trees of summaries beside one without: in force, replaced, deleted."""
+
 DIRECTED = {
     "lives": LIVES,
     "loops": LOOPS,
@@ -299,4 +340,5 @@ DIRECTED = {
     "pruned": PRUNED,
     "pinned": PINNED,
     "built": BUILT,
+    "trees": TREES,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -126,12 +126,20 @@ def play(world: World, graph: Evigraph) -> Played:
         elif isinstance(operation, Building):
             build(played, operation)
         else:
-            report = graph.index(operation)
-            assert not report.errors
+            index(graph, operation, world.trees)
             for document in operation:
                 _note(played, document)
         played.moments.append((datetime.now(UTC), graph.store.generation(graph.workspace)))
     return played
+
+
+def index(graph: Evigraph, documents: Sequence[Document], trees: Collection[str]) -> None:
+    for treed in (False, True):
+        chosen = [document for document in documents if (document["document_id"] in trees) is treed]
+        if chosen:
+            report = graph.index(chosen, build_tree=treed)
+            assert not report.errors
+            assert (report.trees is not None and report.trees.trees > 0) is treed, "no document is long enough"
 
 
 def build(played: Played, operation: Building) -> None:
@@ -196,7 +204,8 @@ def moment_of(played: Played, view: View) -> tuple[int | str | None, int]:
 
 
 class Memory:
-    """Answers a statement that was asked before from memory: the modes share most of theirs, and histories are over."""
+    """Answers a statement that was asked before from memory: the modes share most of theirs, and histories are over.
+    Only conversations go on."""
 
     def __init__(self, graph: Evigraph) -> None:
         self._store = graph.store
@@ -214,6 +223,8 @@ class Memory:
         self._patch.undo()
 
     def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        if "conversation" in sql:
+            return self._rows(sql, parameters)
         key = repr((sql, parameters))
         if key not in self._kept:
             self._kept[key] = self._rows(sql, parameters)
@@ -229,8 +240,9 @@ class Memory:
 class References:
     """Workspaces that hold what a scope shows and never held anything else, one for each set."""
 
-    def __init__(self, graphs: Iterator[Evigraph]) -> None:
+    def __init__(self, graphs: Iterator[Evigraph], trees: Collection[str]) -> None:
         self._graphs = graphs
+        self._trees = trees
         self._kept: dict[str, Evigraph] = {}
 
     def holding(
@@ -246,7 +258,7 @@ class References:
     def _built(self, documents: list[Document], merges: list[tuple[str, ...]], schema: Schema | None) -> Evigraph:
         graph = next(self._graphs)
         if documents:
-            graph.index(documents[::-1])
+            index(graph, documents[::-1], self._trees)
         mentioned = {row[1] for row in Rows(graph).mentions}
         for entities in joined(merges, mentioned):
             merge(graph, entities)

@@ -42,6 +42,13 @@ def of_mode(mode: Mode) -> Read:
     return read
 
 
+def _with(**options: Any) -> Read:
+    def read(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> dict[str, Any]:
+        return answer_to_wire(graph.ask(asked.question, **{**asked.options, **options, **scope}))
+
+    return read
+
+
 def _neighbourhood(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> Any:
     limits = {key: asked.options.get(key) for key in ("per_node_limit", "predicates")}
     return graph.entities.neighbourhood(asked.seeds[0], depth=2, direction=asked.direction, **limits, **scope)
@@ -162,6 +169,7 @@ def _conversation(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> An
     chat = ScriptedChat(lambda messages: "")
     with_model(graph, chat).ask("And where did they do it?", **options)
     answer = answer_to_wire(graph.ask("And where did they do it?", **options))
+    assert answer["method_details"]["conversation"]["turns_used"] > 0, "the conversation was forgotten"
     return {**answer, "prompt": "\n".join(message.content for call in chat.calls[:1] for message in call)}
 
 
@@ -203,6 +211,8 @@ SURFACES: dict[str, Read] = {
     "finest overview": _finest_overview,
     "overview by a model": _overview_by_model,
     TALK: _conversation,
+    "raptor": _with(mode="naive", method="raptor", min_score=-1.0),
+    "windows": _with(mode="naive", parent_context=True),
     STATE: lambda graph, asked, scope: plain(graph.communities.status(**scope)),
     "schema": lambda graph, asked, scope: plain(graph.schema(**scope)),
     "documents": lambda graph, asked, scope: {"documents": plain(graph.documents(**scope))},
@@ -228,6 +238,8 @@ TREES = {
 }
 """Those that a built tree changes. What was visible when it was built shows in its shape until it is built anew: where
 the workspace has changed since, only words are judged."""
+TREED = {"raptor"}
+"""Those that only worlds with trees of summaries are asked."""
 UNLIKE = {*PAST, "merges", TALK}
 """Those that another history cannot equal: `Rows.history` says what the past is, of merges and of what was said before
 only the words count."""

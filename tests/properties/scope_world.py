@@ -166,12 +166,14 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class World:
-    """`views` times `asked` are its cases. `resolve` says whether a scope may be resolved to a list beforehand."""
+    """`views` times `asked` are its cases. `resolve` says whether a scope may be resolved to a list beforehand, `trees`
+    which documents get trees of summaries."""
 
     history: tuple[Operation, ...]
     views: tuple[View, ...]
     asked: tuple[Asked, ...]
     resolve: bool = True
+    trees: frozenset[str] = frozenset()
 
 
 def marker(number: int) -> str:

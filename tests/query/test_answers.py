@@ -339,6 +339,7 @@ def test_support_is_measured_on_words_numbers_and_names() -> None:
     assert "35" in (unsupported_reason("Corrick Vane delivered pumps at 35 °C.", passage, ["en"]) or "")
     assert "Ulwe" in (unsupported_reason("A Ulwe depot got pumps from Corrick Vane.", passage, ["en"]) or "")
     assert "content words" in (unsupported_reason("Elephants danced across oceans.", passage, ["en"]) or "")
+    assert "only 50%" in (unsupported_reason("Zorbulon delivered.", passage, ["en"]) or "")
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "\0", "\x1b", "\udfff\ud800\0"])

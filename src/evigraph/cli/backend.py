@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evigraph.reports import Progress
 
 if TYPE_CHECKING:
+    from evigraph.cli.bases import BaseBackend, PipelineBackend
     from evigraph.cli.communities import CommunityBackend
     from evigraph.cli.conversations import ConversationBackend
     from evigraph.cli.graph import GraphBackend
@@ -27,9 +28,10 @@ class Backend(Protocol):
         metadata: Mapping[str, str],
         sync: bool = False,
         build_tree: bool = False,
+        knowledge_base: str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
-        """Index files and folders; a report as `engine.index` makes it."""
+        """Index files and folders, into a knowledge base if one is named; a report as `engine.index` makes it."""
         ...
 
     def estimate(self, paths: Sequence[str], *, root: str | None = None, metadata: Mapping[str, str]) -> Json:
@@ -117,6 +119,16 @@ class Backend(Protocol):
     @property
     def conversations(self) -> ConversationBackend:
         """What the `conversations` commands ask."""
+        ...
+
+    @property
+    def knowledge_bases(self) -> BaseBackend:
+        """What the `bases` commands ask."""
+        ...
+
+    @property
+    def pipelines(self) -> PipelineBackend:
+        """What the `pipelines` commands ask, and `ask --pipeline`."""
         ...
 
     def close(self) -> None: ...

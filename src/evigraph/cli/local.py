@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evigraph.cli.backend import Json
+from evigraph.cli.bases import LocalBases, LocalPipelines
 from evigraph.cli.communities import LocalCommunities
 from evigraph.cli.conversations import LocalConversations
 from evigraph.cli.graph import LocalGraph
@@ -30,10 +31,17 @@ class LocalEngine:
         metadata: Mapping[str, str],
         sync: bool = False,
         build_tree: bool = False,
+        knowledge_base: str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
         report = self.engine.index(
-            paths, root=root, metadata=metadata, sync=sync, build_tree=build_tree, progress=progress
+            paths,
+            root=root,
+            metadata=metadata,
+            sync=sync,
+            build_tree=build_tree,
+            knowledge_base=knowledge_base,
+            progress=progress,
         )
         return {**plain(report), "degraded": []}
 
@@ -114,6 +122,14 @@ class LocalEngine:
     @property
     def conversations(self) -> LocalConversations:
         return LocalConversations(self.engine)
+
+    @property
+    def knowledge_bases(self) -> LocalBases:
+        return LocalBases(self.engine)
+
+    @property
+    def pipelines(self) -> LocalPipelines:
+        return LocalPipelines(self.engine)
 
     def close(self) -> None:
         self.engine.close()

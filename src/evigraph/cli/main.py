@@ -12,6 +12,7 @@ import typer
 from evigraph.cli import render
 from evigraph.cli.commands import (
     ask,
+    bases,
     communities,
     conversations,
     demo,
@@ -22,6 +23,7 @@ from evigraph.cli.commands import (
     imports,
     index,
     maintenance,
+    pipelines,
     plan,
     schema,
     serve,
@@ -48,6 +50,8 @@ for group in (
     graph,
     communities,
     conversations,
+    bases,
+    pipelines,
     imports,
     export,
     schema,

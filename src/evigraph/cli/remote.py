@@ -14,6 +14,7 @@ import httpx2
 
 from evigraph import errors
 from evigraph.cli.backend import Json
+from evigraph.cli.bases import BASES, RemoteBases, RemotePipelines, path_of
 from evigraph.cli.communities import RemoteCommunities
 from evigraph.cli.conversations import RemoteConversations, user_header
 from evigraph.cli.exchange import answered, no_answer, receive_graph, send_graph
@@ -46,6 +47,7 @@ class RemoteEngine:
         metadata: Mapping[str, str],
         sync: bool = False,
         build_tree: bool = False,
+        knowledge_base: str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Json:
         """Upload the files the engine would read. `sync` is refused: the server does not see this folder."""
@@ -55,6 +57,7 @@ class RemoteEngine:
                 hint="stop the server and run the command again, or delete documents one by one",
             )
         started = monotonic()
+        to = f"{'/api/v1/documents' if knowledge_base is None else path_of(BASES, knowledge_base)}/upload"
         found = list(discover(paths, None if root is None else Path(root)))
         failed = [asdict(item) for item in found if isinstance(item, FileError)]
         files = [item for item in found if isinstance(item, FoundFile)]
@@ -71,7 +74,7 @@ class RemoteEngine:
         }
         sent = 0
         for batch in _batches(files):
-            self._upload(batch, metadata, total, build_tree=build_tree)
+            self._upload(batch, metadata, total, build_tree=build_tree, to=to)
             sent += len(batch)
             if progress is not None:
                 progress(
@@ -168,6 +171,14 @@ class RemoteEngine:
     def conversations(self) -> RemoteConversations:
         return RemoteConversations(self._json)
 
+    @property
+    def knowledge_bases(self) -> RemoteBases:
+        return RemoteBases(self._json)
+
+    @property
+    def pipelines(self) -> RemotePipelines:
+        return RemotePipelines(self._json)
+
     def close(self) -> None:
         self._client.close()
 
@@ -188,17 +199,17 @@ class RemoteEngine:
         return body
 
     def _upload(
-        self, batch: Sequence[FoundFile], metadata: Mapping[str, str], total: Json, *, build_tree: bool
+        self, batch: Sequence[FoundFile], metadata: Mapping[str, str], total: Json, *, build_tree: bool, to: str
     ) -> None:
         """Send one batch and add what became of it. A file that the server finds too large fails alone."""
         try:
-            report = self._send(batch, metadata, build_tree=build_tree)
+            report = self._send(batch, metadata, build_tree=build_tree, to=to)
         except _NothingIndexed as error:
             report = error.report
         except errors.FileTooLarge as error:
             if len(batch) > 1:
                 for one in batch:
-                    self._upload([one], metadata, total, build_tree=build_tree)
+                    self._upload([one], metadata, total, build_tree=build_tree, to=to)
                 return
             message = f"{batch[0].source}: {error}"
             failed = FileError(source=batch[0].source, code=error.code, message=message, hint=error.hint)
@@ -211,7 +222,7 @@ class RemoteEngine:
         for name in ("extraction", "trees"):
             total[name] = _together(total[name], report[name])
 
-    def _send(self, batch: Sequence[FoundFile], metadata: Mapping[str, str], *, build_tree: bool) -> Json:
+    def _send(self, batch: Sequence[FoundFile], metadata: Mapping[str, str], *, build_tree: bool, to: str) -> Json:
         import json
 
         with contextlib.ExitStack() as opened:
@@ -222,7 +233,7 @@ class RemoteEngine:
                 sources.append(source)
             fields = {"sources": json.dumps(sources), "metadata": json.dumps(dict(metadata))}
             fields["build_tree"] = "true" if build_tree else "false"
-            return self._json("POST", "/api/v1/documents/upload", files=files, data=fields)
+            return self._json("POST", to, files=files, data=fields)
 
 
 def _together(first: Json | None, second: Json | None) -> Json | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from evigraph.ingest.membership import id_space
 from evigraph.ingest.pipeline import WINDOW, Indexer, IndexOptions, batched
 from evigraph.ingest.read import read
 from evigraph.reports import ExtractionAccount, ExtractionEstimate, FileError
@@ -20,7 +21,7 @@ class Estimator(Indexer):
         errors: list[FileError] = []
         found = read(
             inputs,
-            workspace=self.workspace,
+            workspace=id_space(self.workspace, options.knowledge_base),
             root=options.root,
             max_file_bytes=self.settings.max_file_bytes,
             metadata=options.metadata,

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.errors import EmbedderMismatch, EmptyDocument, EvigraphError, InvalidItem, ReadError, TokenBudgetReached
+from evigraph.errors import EmptyDocument, EvigraphError, InvalidItem, ReadError, TokenBudgetReached
 from evigraph.ingest.chunk import CHUNKER, chunk
 from evigraph.ingest.embed import FactEmbedder
 from evigraph.ingest.extraction import RunExtractor, distinct
 from evigraph.ingest.extractors import Extractor
 from evigraph.ingest.fingerprint import Fingerprint, TreeMark
+from evigraph.ingest.membership import Membership, id_space
 from evigraph.ingest.progress import reporter
 from evigraph.ingest.read import read
 from evigraph.ingest.sources import SourceDocument
@@ -54,6 +55,7 @@ class IndexOptions:
     sync: bool = False
     origin: str | None = None
     build_tree: bool = False
+    knowledge_base: str | None = None
 
 
 class Indexer:
@@ -76,6 +78,7 @@ class Indexer:
         self.settings = settings
         self.facts = FactEmbedder(embedder)
         self.trees = RunTrees(store, workspace, embedder, chat, settings)
+        self.membership = Membership(store, workspace)
         self.build_tree = False
         self.documents: list[IndexedDocument] = []
         self.errors: list[FileError] = []
@@ -92,6 +95,8 @@ class Indexer:
         _check_inputs(inputs)
         mirrored = mirrors(inputs, options.root, options.origin) if options.sync else []
         self.origin, self.build_tree = options.origin, options.build_tree
+        self.membership.base = options.knowledge_base
+        self.membership.require_base()
         self.report = reporter(self, progress, inputs, options.root)
 
         def found() -> Iterator[SourceDocument | FileError]:
@@ -99,7 +104,7 @@ class Indexer:
             _ = self.extractor.name, self.trees.model if self.build_tree else None
             return read(
                 inputs,
-                workspace=self.workspace,
+                workspace=id_space(self.workspace, options.knowledge_base),
                 root=options.root,
                 max_file_bytes=self.settings.max_file_bytes,
                 metadata=options.metadata,
@@ -127,7 +132,7 @@ class Indexer:
     ) -> IndexReport:
         started = time.monotonic()
         with self.store.maintenance(), recorded(self.store, self.workspace, kind, detail) as record:
-            self._claim_embedder()
+            self.store.claim_embedder(self.workspace, self.embedder.name, self.embedder.dimension)
             for batch in batched(found(), LOOKAHEAD):
                 before = self.passages
                 self._index_batch(batch)
@@ -153,11 +158,14 @@ class Indexer:
         documents = [item for item in batch if isinstance(item, SourceDocument)]
         self.errors += [item for item in batch if isinstance(item, FileError)]
         known = self.store.known(self.workspace, [document.document_id for document in documents])
+        self.membership.look_up(known)
         changed: dict[str, SourceDocument] = {}
         for document in documents:
             before = known.get(document.document_id)
             if document.document_id in self.seen:
                 self._refuse_twin(document)
+            elif refused := self.membership.refusal(document):
+                self.errors.append(refused)
             elif before and self._serves(document, before):
                 self._note(document, "unchanged", before.revision)
             else:
@@ -170,6 +178,7 @@ class Indexer:
         if not changed:
             return
         revisions = self.store.reserve(self.workspace, list(changed))
+        self.membership.stage(revisions)
         for document_id, document in changed.items():
             if self.extractor.stopped is not None and document.given is None:
                 self._fail(document, self.extractor.stopped)
@@ -216,7 +225,9 @@ class Indexer:
             self.store.stage(self.workspace, self.embedder.name, self.staged)
             self.staged.clear()
         if self.finished:
-            self.store.publish(self.workspace, [publication for publication, _ in self.finished])
+            with self.store.writing:
+                self.membership.require_base()
+                self.store.publish(self.workspace, [publication for publication, _ in self.finished])
             self.documents += [done for _, done in self.finished]
             self.finished.clear()
 
@@ -303,23 +314,13 @@ class Indexer:
 
     # ---------------------------------------------------------------- the rest of a run
 
-    def _claim_embedder(self) -> None:
-        """Record the embedding model of a new workspace; refuse another one in an old workspace."""
-        with self.store.writing:
-            model, dimension = self.store.embedder_at(self.workspace, self.store.generation(self.workspace))
-            mine = {"model": self.embedder.name, "dimension": self.embedder.dimension}
-            if not model:
-                self.store.record_change(self.workspace, "embedder", mine)
-            elif (model, dimension) != (self.embedder.name, self.embedder.dimension):
-                raise EmbedderMismatch(model, self.embedder.name)
-
     def _delete_gone(self, mirrored: Sequence[Mirror]) -> None:
         """Delete documents of the mirrored folders whose files are gone. A file that failed to read is not gone."""
         if not mirrored:
             return
         gone = [
             info
-            for info in self.store.documents(self.workspace)
+            for info in self.membership.of_this(self.store.documents(self.workspace))
             if info.document_id not in self.seen and is_gone(info, mirrored, self.errors)
         ]
         for info in gone:

@@ -8,6 +8,7 @@ from evigraph.reports import PruneReport
 from evigraph.store import Store
 from evigraph.store.jobs import recorded
 from evigraph.store.retention import (
+    remove_bases,
     remove_communities,
     remove_conversations,
     remove_names,
@@ -21,7 +22,8 @@ def prune(store: Store, workspace: str) -> PruneReport:
 
     First the horizon is published (from then on `as_of` before it is refused), then running queries that read an older
     generation are waited for, then rows are removed, and last what only they held from the recorded merges, from
-    communities, with trees that are not in force any more, and from conversations, with those that were deleted.
+    communities, with trees that are not in force any more, and from conversations, with those that were deleted; so do
+    rows of knowledge bases and pipelines that are not in force any more.
     """
     started = time.monotonic()
     with store.maintenance(), recorded(store, workspace, "prune", {}) as record:
@@ -34,6 +36,7 @@ def prune(store: Store, workspace: str) -> PruneReport:
         remove_names(store, workspace, horizon)
         remove_communities(store, workspace, horizon)
         remove_conversations(store, workspace)
+        remove_bases(store, workspace)
     return PruneReport(
         documents=len({document_id for document_id, _ in doomed}),
         revisions=len(doomed),

@@ -91,6 +91,12 @@ def capabilities(
         "chat": {"available": chat is not None, "model": None if chat is None else chat.name},
         "rerank": rerank_capability(reranker, chat, settings),
         "answers": "model" if chat is not None else "extractive",
+        "web_search": {
+            "available": False,
+            "needs": None,
+            "instead": "evidence comes from indexed documents alone; `corrective` seeks again among these",
+        },
+        "knowledge_bases": {"available": True, "embedding_model": model.name},
         "conversations": {
             "available": True,
             "condensed_by": "rules" if chat is None else "model",

@@ -39,6 +39,7 @@ from evigraph.query.run import Retrieved, Run
 from evigraph.query.understand import understand
 from evigraph.routing import Route
 from evigraph.store import Store
+from evigraph.store.knowledge_bases import standing_bases
 from evigraph.types import Answer, Evidence, Method, Mode, QueryRequest
 
 
@@ -199,12 +200,23 @@ class QueryEngine:
                 ledger=ledger,
                 exchange=enter(self.store, self.workspace, request),
             )
+            self._miss_bases(run)
             run.ledger.count("documents_in_scope", run.counts.documents)
             run.ledger.count("passages_in_scope", run.counts.passages)
             dated = request.document_filter
             if dated is not None and (dated.date_from or dated.date_to):
                 run.ledger.count("undated_left_out", snapshot.undated_left_out())
             yield run
+
+    def _miss_bases(self, run: Run) -> None:
+        """Say which knowledge bases the question is put to that are none."""
+        asked = run.request.document_filter
+        if asked is None or not asked.knowledge_bases or run.request.as_of is not None:
+            return
+        standing = {base.base_id for base in standing_bases(self.store, self.workspace)}
+        for base_id in dict.fromkeys(asked.knowledge_bases):
+            if base_id not in standing:
+                run.ledger.degrade(f"scope: there is no knowledge base {base_id[:80]!r}; it was left out")
 
     def _checked_embedder(self, model: str) -> Embedder:
         """The embedder, if it is the one the workspace was embedded with."""

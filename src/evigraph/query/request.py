@@ -41,6 +41,12 @@ MAX_PATTERN = 1_000
 MAX_STARS = 50
 """Bounds of a glob."""
 
+EMBEDDING_FIXED = (
+    "a question is embedded by the model that embedded the documents; no query can choose another (`llm_model` chooses"
+    " the chat model)"
+)
+"""Why no query has a field for the embedding model."""
+
 _FLAGS = ("include_sources", "hybrid", "parent_context", "rerank", "compress", "context_only", "prompt_only")
 _WEIGHTS = ("vector_weight", "graph_weight")
 _ARMS = ("local", "global", "naive")
@@ -69,7 +75,7 @@ _FIELDS = (
     "conversation_owner",
 )
 _PARAMS = (*_WEIGHTS, "mix_weights", "fusion")
-_DOCUMENT_FILTER = ("document_ids", "pattern", "date_from", "date_to")
+_DOCUMENT_FILTER = ("document_ids", "pattern", "date_from", "date_to", "knowledge_bases")
 
 
 def parse(fields: Mapping[str, Any], *, max_query_chars: int = 8_000) -> QueryRequest:
@@ -122,7 +128,7 @@ def _lift_params(given: dict[str, Any]) -> dict[str, Any]:
 def _known(given: Mapping[str, Any], valid: tuple[str, ...], error: type[UnknownField | UnknownFilter]) -> None:
     for name in sorted(map(str, given)):
         if name not in valid:
-            raise error(name, valid)
+            raise error(name, valid, hint=EMBEDDING_FIXED if name.lower().startswith("embed") else "")
 
 
 def _question(value: Any, max_chars: int) -> str:
@@ -186,7 +192,8 @@ def _text(name: str, value: Any) -> str:
     return check_text(name, value)
 
 
-def _model(value: Any) -> str:
+def check_model(value: Any) -> str:
+    """A chat model's name. Raises `InvalidValue`."""
     name = _text("llm_model", value)
     if not name.strip() or len(name) > 200:
         raise InvalidValue("llm_model must be a model's name, at most 200 characters", hint=f"got {_shown(value)}")
@@ -229,6 +236,9 @@ def _document_filter(value: Any) -> DocumentFilter:
         if "document_ids" in given
         else None,
         pattern=None if pattern is None else _pattern(pattern),
+        knowledge_bases=_strings("document_filter.knowledge_bases", given["knowledge_bases"])
+        if "knowledge_bases" in given
+        else None,
         **dates,
     )
 
@@ -305,7 +315,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "plan": parse_plan,
     "document_filter": _document_filter,
     "metadata_filter": _metadata_filter,
-    "llm_model": _model,
+    "llm_model": check_model,
     "as_of": moment,
     "user": check_user,
     "conversation_id": check_conversation_id,

@@ -11,7 +11,19 @@ import evigraph
 from evigraph.config import Settings
 from evigraph.engine import Evigraph
 from evigraph.server import openapi, problems, routing
-from evigraph.server.routes import communities, conversations, documents, exchange, graph, operations, page, plan, query
+from evigraph.server.routes import (
+    communities,
+    conversations,
+    documents,
+    exchange,
+    graph,
+    knowledge_bases,
+    operations,
+    page,
+    pipeline_queries,
+    plan,
+    query,
+)
 from evigraph.server.work import Work
 
 
@@ -39,7 +51,19 @@ def create_app(source: Evigraph | Settings) -> FastAPI:
     app.state.work = work
     app.state.routers = [
         routes.router
-        for routes in (query, plan, documents, exchange, graph, communities, conversations, operations, page)
+        for routes in (
+            query,
+            plan,
+            documents,
+            exchange,
+            graph,
+            communities,
+            conversations,
+            knowledge_bases,
+            pipeline_queries,
+            operations,
+            page,
+        )
     ]
     for router in app.state.routers:
         app.include_router(router)

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from evigraph.server import schemas
+from evigraph.server import base_schemas, schemas
 from evigraph.server.answers import ProblemBody
 
 REF = "#/components/schemas/{model}"
@@ -24,6 +24,11 @@ BODIES = (
     schemas.SchemaBody,
     schemas.MergeBody,
     schemas.ShareBody,
+    base_schemas.KnowledgeBaseBody,
+    base_schemas.KnowledgeBaseChange,
+    base_schemas.PipelineBody,
+    base_schemas.PipelineChange,
+    base_schemas.PipelineQueryBody,
 )
 
 _STATUSES = {

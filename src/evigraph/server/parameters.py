@@ -72,7 +72,8 @@ async def _scope(
     document_filter: Annotated[
         str | None,
         Query(
-            description="A JSON object, as in the query API: `document_ids`, `pattern`, `date_from`, `date_to`.",
+            description="A JSON object, as in the query API: `document_ids`, `pattern`, `date_from`, `date_to`, "
+            "`knowledge_bases`.",
             examples=[EXAMPLES["document_filter"]],
         ),
     ] = None,

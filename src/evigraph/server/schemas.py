@@ -39,6 +39,9 @@ class DocumentFilterBody(Body):
     pattern: str | None = Field(None, description="Glob on the source path, in union with `document_ids`.")
     date_from: str | None = Field(None, description="First day, YYYY-MM-DD. Undated documents are left out.")
     date_to: str | None = Field(None, description="Last day, YYYY-MM-DD.")
+    knowledge_bases: list[str] | None = Field(
+        None, description="Ids of knowledge bases: only documents of these. An empty list is an empty scope."
+    )
 
 
 class MixWeights(Body):

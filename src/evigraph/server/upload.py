@@ -46,8 +46,8 @@ async def receive_upload(request: Request, *, max_file_bytes: int) -> Upload:
         raise
 
 
-def index_upload(engine: Evigraph, upload: Upload) -> IndexReport:
-    """Write the files below a fresh temporary folder, index that folder, remove it."""
+def index_upload(engine: Evigraph, upload: Upload, knowledge_base: str | None = None) -> IndexReport:
+    """Write the files below a fresh temporary folder, index that folder (into a knowledge base), remove it."""
     with tempfile.TemporaryDirectory(prefix="evigraph-upload-") as folder:
         root = Path(folder).resolve()
         paths = []
@@ -58,7 +58,14 @@ def index_upload(engine: Evigraph, upload: Upload) -> IndexReport:
                 shutil.copyfileobj(file.file, target)
             paths.append(path)
         documents = [path for path in paths if not path.name.endswith(".meta.json")]
-        return engine.index(documents, root=root, metadata=upload.metadata, origin="", build_tree=upload.build_tree)
+        return engine.index(
+            documents,
+            root=root,
+            metadata=upload.metadata,
+            origin="",
+            build_tree=upload.build_tree,
+            knowledge_base=knowledge_base,
+        )
 
 
 def _checked(form: UploadForm) -> Upload:

@@ -36,6 +36,9 @@ TABLES = (
     "community_summaries",
     "conversations",
     "conversation_turns",
+    "knowledge_bases",
+    "knowledge_base_documents",
+    "pipelines",
 )
 
 REVISION_TABLES = (
@@ -49,6 +52,7 @@ REVISION_TABLES = (
     "assertions",
     "fact_vectors",
     "extraction_cache",
+    "knowledge_base_documents",
 )
 """Tables whose rows belong to one document revision and go when it is pruned."""
 
@@ -249,6 +253,29 @@ def _m0010_conversations(client: Any, alone: bool = False) -> None:
         SETTINGS index_granularity = 256, {_SETTINGS}""")
 
 
+def _m0011_knowledge_bases(client: Any, alone: bool = False) -> None:
+    # A state of a knowledge base or a pipeline a row; the highest version is the one in force.
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS knowledge_bases (
+            workspace LowCardinality(String), base_id String, version UInt64, name String, description String,
+            llm_model String, deleted Bool, created_at DateTime64(6, 'UTC'), at DateTime64(6, 'UTC')
+        ) ENGINE = MergeTree ORDER BY (workspace, base_id, version)
+        SETTINGS index_granularity = 256, {_SETTINGS}""")
+    # Which base a revision is published in, written before it is published.
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS knowledge_base_documents (
+            workspace LowCardinality(String), revision_key UInt128, base_id LowCardinality(String), document_id String
+        ) ENGINE = MergeTree ORDER BY (workspace, revision_key)
+        SETTINGS index_granularity = 256, {_SETTINGS}""")
+    client.command(f"""
+        CREATE TABLE IF NOT EXISTS pipelines (
+            workspace LowCardinality(String), pipeline_id String, version UInt64, name String,
+            knowledge_bases Array(String), llm_model String, defaults String, deleted Bool,
+            created_at DateTime64(6, 'UTC'), at DateTime64(6, 'UTC')
+        ) ENGINE = MergeTree ORDER BY (workspace, pipeline_id, version)
+        SETTINGS index_granularity = 256, {_SETTINGS}""")
+
+
 def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
     table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
@@ -274,6 +301,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0008_communities,
     _m0009_summary_nodes,
     _m0010_conversations,
+    _m0011_knowledge_bases,
 )
 
 

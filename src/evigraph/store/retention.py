@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from evigraph.errors import StoreError
-from evigraph.store import conversations
+from evigraph.store import conversations, knowledge_bases
 from evigraph.store.keys import revision_key
 from evigraph.store.merging import forget_names, merges_to_rewrite
 from evigraph.store.migrations import REVISION_TABLES
@@ -96,12 +96,21 @@ def remove_conversations(store: Store, workspace: str) -> None:
 
     Does what is left to do, whatever removed the revisions: a prune that was cut short is completed by the next.
     """
+    _carry_out(store, workspace, conversations.removals(), conversations.TABLES)
+
+
+def remove_bases(store: Store, workspace: str) -> None:
+    """Remove names and descriptions of knowledge bases and pipelines that were deleted or renamed; wait until no part
+    file holds them."""
+    _carry_out(store, workspace, knowledge_bases.removals(), knowledge_bases.TABLES)
+
+
+def _carry_out(store: Store, workspace: str, removals: Sequence[tuple[str, str, str]], tables: Sequence[str]) -> None:
     bound = {"workspace": workspace}
-    removals = conversations.removals()
     left = any(store.rows(f"SELECT count() FROM {table} WHERE {where}", bound)[0][0] for table, _, where in removals)
-    if not left and not _interrupted(store, conversations.TABLES):
+    if not left and not _interrupted(store, tables):
         return
-    with _vanishing(store, conversations.TABLES):
+    with _vanishing(store, tables):
         for table, action, where in removals:
             store.command(f"ALTER TABLE {table} {action} WHERE {where} SETTINGS mutations_sync = 2", bound)
 

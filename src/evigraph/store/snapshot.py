@@ -13,6 +13,7 @@ from evigraph.store.conversations import ConversationReading
 from evigraph.store.entities import EntityReading
 from evigraph.store.explore import ExploreReading
 from evigraph.store.exporting import ExportReading
+from evigraph.store.knowledge_bases import BaseReading
 from evigraph.store.lifecycle import LifecycleReading
 from evigraph.store.names import NameReading
 from evigraph.store.passages import PassageReading
@@ -27,6 +28,7 @@ class Snapshot(
     ExportReading,
     CommunityReading,
     ConversationReading,
+    BaseReading,
     PassageReading,
     WindowReading,
     EntityReading,

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from evigraph.errors import BeforePruneHorizon, ConcurrentWrite, NotFound
+from evigraph.errors import BeforePruneHorizon, ConcurrentWrite, EmbedderMismatch, NotFound
 from evigraph.store import merging
 from evigraph.store.connect import Connection, translated
 from evigraph.store.database import Database
+from evigraph.store.deletion import delete_documents
 from evigraph.store.keys import revision_key
 from evigraph.store.migrations import migrate
 from evigraph.store.pins import Pins
@@ -137,7 +138,7 @@ class Store(Database):
     def reserve(self, workspace: str, document_ids: Sequence[str]) -> dict[str, int]:
         """Reserve the next revision number of each document, above any that was ever staged."""
         with self.writing:
-            reserved = self._next_revisions(workspace, document_ids)
+            reserved = self.next_revisions(workspace, document_ids)
             now = datetime.now(UTC)
             self.insert(
                 "stagings",
@@ -146,7 +147,8 @@ class Store(Database):
             )
             return reserved
 
-    def _next_revisions(self, workspace: str, document_ids: Sequence[str]) -> dict[str, int]:
+    def next_revisions(self, workspace: str, document_ids: Sequence[str]) -> dict[str, int]:
+        """The next revision number of each document. Only under `writing`, since nothing is reserved."""
         sql = """
             SELECT document_id, max(revision) FROM (
                 SELECT document_id, revision FROM stagings
@@ -190,32 +192,9 @@ class Store(Database):
     def delete(self, workspace: str, document_id: str) -> int:
         """Publish a revision without passages; return its generation. Raises `NotFound` if nothing is visible."""
         with self.writing:
-            # By sorted key: what is visible of the whole corpus is no matter of one deletion.
-            sql = """
-                SELECT deleted, origin, source, media_type FROM publications
-                WHERE workspace = {workspace:String} AND document_id = {id:String}
-                ORDER BY revision DESC, generation DESC LIMIT 1"""
-            rows = self.rows(sql, {"workspace": workspace, "id": document_id})
-            if not rows or rows[0][0]:
+            if not delete_documents(self, workspace, [document_id]):
                 raise NotFound(f"no document {document_id!r} in workspace {workspace!r}", hint="list documents first")
-            _, origin, source, media_type = rows[0]
-            # Nothing is staged for a tombstone, so its number needs no reservation.
-            tombstone = Publication(
-                document_id=document_id,
-                revision=self._next_revisions(workspace, [document_id])[document_id],
-                origin=origin,
-                source=source,
-                title="",
-                date=None,
-                metadata={},
-                media_type=media_type,
-                language="",
-                content_hash="",
-                passages=0,
-                terms=0,
-                deleted=True,
-            )
-            return self.publish(workspace, [tombstone])
+            return self.generation(workspace)
 
     def _refuse_shared_generations(self, workspace: str, first: int, last: int) -> None:
         sql = """
@@ -311,6 +290,15 @@ class Store(Database):
         """Name and dimension of the embedding model at a generation; `("", 0)` before the first index."""
         state = self.state_at(workspace, generation)
         return state.model, state.dimension
+
+    def claim_embedder(self, workspace: str, model: str, dimension: int) -> None:
+        """Record the embedding model of a new workspace; raises `EmbedderMismatch` for another one in an old one."""
+        with self.writing:
+            in_force = self.embedder_at(workspace, self.generation(workspace))
+            if not in_force[0]:
+                self.record_change(workspace, "embedder", {"model": model, "dimension": dimension})
+            elif in_force != (model, dimension):
+                raise EmbedderMismatch(in_force[0], model)
 
     def forget_states(self, workspace: str) -> None:
         """Read the states of a workspace anew, after its past was rewritten."""

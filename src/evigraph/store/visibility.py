@@ -34,6 +34,11 @@ _LIVES = """
     WHERE workspace = {workspace:String} AND generation <= {generation:UInt64}
     WINDOW later AS (PARTITION BY document_id ORDER BY revision ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"""
 
+# A revision is of the knowledge base that it was published in.
+_IN_BASES = """revision_key IN (
+    SELECT revision_key FROM knowledge_base_documents
+    WHERE workspace = {workspace:String} AND base_id IN {filter_bases:Array(String)})"""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
@@ -90,6 +95,8 @@ class Scope:
                 bound["filter_from"] = documents.date_from
             if documents.date_to is not None:
                 bound["filter_to"] = documents.date_to
+            if documents.knowledge_bases is not None:
+                bound["filter_bases"] = list(documents.knowledge_bases)
         for number, (key, value) in enumerate(sorted((self.metadata_filter or {}).items())):
             bound[f"meta_key_{number}"] = key
             bound[f"meta_value_{number}"] = value
@@ -99,7 +106,7 @@ class Scope:
         """The same scope with the date bounds lifted, to count what they leave out for want of a date."""
         documents = self.document_filter
         assert documents is not None
-        lifted = DocumentFilter(document_ids=documents.document_ids, pattern=documents.pattern)
+        lifted = replace(documents, date_from=None, date_to=None)
         return Scope(
             workspace=self.workspace,
             generation=self.generation,
@@ -122,6 +129,8 @@ class Scope:
                 conditions.append("date >= {filter_from:Date32}")
             if documents.date_to is not None:
                 conditions.append("date <= {filter_to:Date32}")
+            if documents.knowledge_bases is not None:
+                conditions.append(_IN_BASES)
         for number, (key, _) in enumerate(sorted((self.metadata_filter or {}).items())):
             conditions.append(_metadata_condition(key, number))
         return conditions

@@ -9,7 +9,8 @@ from evigraph.text.analysis import analyse
 from evigraph.text.names import name_key
 
 SUPPORTED_OVERLAP = 0.5
-"""Share of a sentence's content words that its cited passages must hold."""
+"""Share of a sentence's content words beyond which its cited passages must hold them: an invented subject with one verb
+of theirs is half."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
@@ -18,7 +19,7 @@ _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 def unsupported_reason(sentence: str, passages: Sequence[str], languages: Sequence[str]) -> str | None:
     """Why the passages do not support the sentence, or None.
 
-    A number or a name (a capitalised word, but for the first) that none of them holds, or fewer than half of the
+    A number or a name (a capitalised word, but for the first) that none of them holds, or no more than half of the
     content words. Words are compared as the lexical index analyses them.
     """
     joined = "\n".join(passages)
@@ -33,7 +34,7 @@ def unsupported_reason(sentence: str, passages: Sequence[str], languages: Sequen
     terms = _terms(sentence, languages)
     held = _terms(joined, languages)
     overlap = len(terms & held) / len(terms) if terms else 1.0
-    if overlap < SUPPORTED_OVERLAP:
+    if overlap <= SUPPORTED_OVERLAP:
         return f"only {overlap:.0%} of its content words are in the cited passages"
     return None
 

@@ -25,6 +25,14 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     options: AskOptions,
     *,
+    pipeline: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask the knowledge bases of this pipeline, by its id; of the other options only those apply that its "
+            "queries know, and --max-chunks is their top_k.",
+            show_default=False,
+        ),
+    ] = None,
     explain: Annotated[
         bool,
         typer.Option(
@@ -38,7 +46,13 @@ def ask(
     Exit code 0: answered; 3: abstained for want of evidence, with the reason; 1: error.
     """
     with session.backend() as backend:
-        outcome = backend.ask(question, options.request())
+        given = options.request()
+        if pipeline is None:
+            outcome = backend.ask(question, given)
+        else:
+            user = given.pop("user", "")
+            fields = {"top_k" if name == "max_chunks" else name: value for name, value in given.items()}
+            outcome = backend.pipelines.query(pipeline, question, user, fields)
     if session.as_json:
         emit(outcome)
     else:

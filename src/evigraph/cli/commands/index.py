@@ -31,6 +31,7 @@ def index(
         typer.Option(help="Folder that bounds what is read; sources are named relative to it.", show_default=False),
     ] = None,
     *,
+    base: Annotated[str | None, typer.Option(help="Id of a knowledge base to index into.", show_default=False)] = None,
     build_tree: Annotated[
         bool,
         typer.Option(
@@ -58,7 +59,15 @@ def index(
             estimated(expected)
         return
     with session.backend() as backend, bar("indexing", quiet=session.as_json) as progress:
-        outcome = backend.index(paths, root=root, metadata=added, sync=sync, build_tree=build_tree, progress=progress)
+        outcome = backend.index(
+            paths,
+            root=root,
+            metadata=added,
+            sync=sync,
+            build_tree=build_tree,
+            knowledge_base=base,
+            progress=progress,
+        )
     if session.as_json:
         emit(outcome)
     else:

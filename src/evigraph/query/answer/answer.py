@@ -76,6 +76,9 @@ def _context(run: Run) -> str:
 def _empty_stage(run: Run) -> str | None:
     """The first stage that left nothing to answer from."""
     if not run.counts.documents:
+        asked = run.request.document_filter
+        if asked is not None and not run.request.metadata_filter and asked.only_bases:
+            return "scope: the knowledge bases hold no document"
         if run.snapshot.scope.filtered:
             return "scope: no document matches the filters"
         return "scope: the workspace holds no documents"

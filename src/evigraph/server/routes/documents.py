@@ -32,8 +32,8 @@ from evigraph.wire import plain
 
 PREFIX = "/api/v1/documents"
 
-ENCODED = (f"{PREFIX}/", "/api/v1/graph/entities/")
-"""Paths that end in an id."""
+ENCODED = (f"{PREFIX}/", "/api/v1/graph/entities/", "/knowledge-bases/")
+"""What paths that end in an id begin with."""
 
 router = APIRouter(tags=["documents"])
 
@@ -89,7 +89,7 @@ async def index(request: Request, work: WorkOf, workspace: WorkspaceOf) -> Respo
     given, build_tree = _build_tree(await json_body(request))
     items = _items(given)
     report = await work.write(lambda engine: engine.index(items, build_tree=build_tree), workspace)
-    return _indexed(report)
+    return indexed(report)
 
 
 @router.post(
@@ -104,7 +104,7 @@ async def upload(request: Request, work: WorkOf, workspace: WorkspaceOf) -> Resp
         report = await work.write(lambda engine: index_upload(engine, received), workspace)
     finally:
         await received.close()
-    return _indexed(report)
+    return indexed(report)
 
 
 @router.get(PREFIX, **returns(DocumentsAnswer, 410))
@@ -184,7 +184,8 @@ def _text(engine: Evigraph, document_id: str, revision: int | None) -> dict[str,
     }
 
 
-def _indexed(report: IndexReport) -> Response:
+def indexed(report: IndexReport) -> Response:
+    """A report as the answer to an upload. Raises `NothingIndexed` where every document failed."""
     shown = {**plain(report), "degraded": []}
     if report.documents:
         return Json(shown)

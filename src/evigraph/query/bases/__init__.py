@@ -1,0 +1,1 @@
+"""Knowledge bases, and pipelines that question them."""
