@@ -80,7 +80,7 @@ OTHERS: tuple[tuple[str, str, str], ...] = (
 )
 """What decides on visibility without being a condition: file, text, replacement. Each text must be there once."""
 
-REPLAYED = {"store.py": r"known|reserve|next_revisions|delete|_refuse_shared_generations"}
+REPLAYED = {"store.py": r"known|reserve|next_revisions|delete|_refuse_shared_generations", "deletion.py": r".*"}
 """Functions that run while worlds are played: worlds are played anew with the mutation."""
 
 BY_NAME = "fetches by name or id: more rows come back, and are looked up by it"
@@ -141,6 +141,12 @@ HARMLESS: tuple[Harmless, ...] = (
         function="documents_with_trees",
         condition="model = .*",
         reason="tells whether there is any tree; the search that follows asks for the model",
+    ),
+    Harmless(
+        file="knowledge_bases.py|pipelines.py",
+        function=".*",
+        condition=".*",
+        reason="which bases and pipelines there are, and what prune removes: no read of a scope",
     ),
     Harmless(file="conversations.py", function="_documents", condition=r"revision_key IN .*", reason=BY_NAME),
     Harmless(

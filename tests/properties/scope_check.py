@@ -147,7 +147,7 @@ class _Sight:
             reads |= {k: v for k, v in SURFACES.items() if not (k in UNFILTERED and self._view.filters)}
             if not self._world.trees:
                 reads = {name: read for name, read in reads.items() if name not in TREED}
-        scope = {**self._view.filters, "as_of": self.as_of}
+        scope = {**self._played.named(self._view.filters), "as_of": self.as_of}
         for name, read in reads.items():
             expected = None if self._unlike(name) else _expected(_bound(read, reference, asked, {}))
             told = self._history(asked.seeds[PAST[name]]) if name in PAST else None

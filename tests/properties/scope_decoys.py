@@ -62,6 +62,8 @@ class Decoys:
         for table in ("passage_vectors", "fact_vectors"):
             for model in _MODELS:
                 self._copy(graph, table, {"model": f"'{model}'", "vector": _OTHER, **last}, only=[*keys])
+        # Of the workspace's bases, other workspaces have every revision.
+        self._copy(graph, "knowledge_base_documents", everywhere, {"keys": keys})
         for table in ("publications", "stagings", "changes"):
             # So that the newest generation of all is another workspace's, which published what is only staged here.
             beyond = {column: f"{column} + {FAR}" for column in ("generation", "revision", "revision_key")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scope_world import (
+    BASE,
     Asked,
     Building,
     Deletion,
@@ -332,6 +333,26 @@ TREES = World(
 )
 """Documents with trees of summaries beside one without: in force, replaced, deleted."""
 
+BASES = World(
+    history=(
+        (
+            _document("d0", "Hana Sefu visited Tarn. Hana Sefu hired Kest0 Orlo0.", based="yes"),
+            _document("d1", "Hana Sefu visited Lowani. Corrick Vane trained Kest1 Orlo1."),
+            _document("d2", "Corrick Vane visited Ulwe. Hana Sefu trained Corrick Vane.", folder="south", based="yes"),
+        ),
+        (_document("d0", "Hana Sefu visited Tarn. Hana Sefu hired Kest2 Orlo2.", based="yes"),),
+        Deletion(document_id="d2"),
+    ),
+    views=(
+        View(filters={"document_filter": {"knowledge_bases": [BASE]}}),
+        View(moment=0.6, filters={"document_filter": {"knowledge_bases": [BASE]}}),
+        View(moment=0.6, filters={"document_filter": {"knowledge_bases": [BASE], "pattern": "south/*"}}),
+    ),
+    asked=(_asked("Who visited Tarn?", ("Hana Sefu", "location:tarn", "Corrick Vane"), _plan("Hana Sefu", "VISITED")),),
+    based=frozenset({"d0", "d2"}),
+)
+"""Documents of a knowledge base beside one of none."""
+
 DIRECTED = {
     "lives": LIVES,
     "loops": LOOPS,
@@ -341,4 +362,5 @@ DIRECTED = {
     "pinned": PINNED,
     "built": BUILT,
     "trees": TREES,
+    "bases": BASES,
 }

@@ -28,6 +28,8 @@ def matches(document: Document, filters: Mapping[str, Any]) -> bool:
         or (pattern is not None and fnmatchcase(document["source"], pattern))
     ):
         return False
+    if "knowledge_bases" in allowed and not document["metadata"].get("based"):
+        return False
     return _in_time(document.get("date"), allowed) and all(
         _has(document, key, value) for key, value in filters.get("metadata_filter", {}).items()
     )

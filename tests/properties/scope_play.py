@@ -40,6 +40,14 @@ class Played:
     horizons: list[int] = field(default_factory=list)
     trees: list[Tree] = field(default_factory=list)
     moments: list[tuple[datetime, int]] = field(default_factory=list)
+    base: str = ""
+
+    def named(self, filters: Mapping[str, Any]) -> dict[str, Any]:
+        """Filters with the id of the base in the place of `BASE`."""
+        narrowed = filters.get("document_filter", {})
+        if "knowledge_bases" not in narrowed:
+            return dict(filters)
+        return {**filters, "document_filter": {**narrowed, "knowledge_bases": [self.base]}}
 
     @property
     def versions(self) -> int:
@@ -109,6 +117,8 @@ class Played:
 
 def play(world: World, graph: Evigraph) -> Played:
     played = Played(graph=graph)
+    if world.based:
+        played.base = graph.knowledge_bases.create("base").id
     for operation in world.history:
         if isinstance(operation, Deletion):
             versions = played.published[operation.document_id]
@@ -126,20 +136,27 @@ def play(world: World, graph: Evigraph) -> Played:
         elif isinstance(operation, Building):
             build(played, operation)
         else:
-            index(graph, operation, world.trees)
+            index(graph, operation, world.trees, {**dict.fromkeys(world.based, played.base)})
             for document in operation:
                 _note(played, document)
         played.moments.append((datetime.now(UTC), graph.store.generation(graph.workspace)))
     return played
 
 
-def index(graph: Evigraph, documents: Sequence[Document], trees: Collection[str]) -> None:
-    for treed in (False, True):
-        chosen = [document for document in documents if (document["document_id"] in trees) is treed]
+def index(
+    graph: Evigraph, documents: Sequence[Document], trees: Collection[str], bases: Mapping[str, str] | None = None
+) -> None:
+    """Documents with a tree apart from those without, and those of a base from those of none."""
+    for treed, base in sorted({_kept_as(document, trees, bases or {}) for document in documents}):
+        chosen = [document for document in documents if _kept_as(document, trees, bases or {}) == (treed, base)]
         if chosen:
-            report = graph.index(chosen, build_tree=treed)
+            report = graph.index(chosen, build_tree=treed, knowledge_base=base or None)
             assert not report.errors
             assert (report.trees is not None and report.trees.trees > 0) is treed, "no document is long enough"
+
+
+def _kept_as(document: Document, trees: Collection[str], bases: Mapping[str, str]) -> tuple[bool, str]:
+    return document["document_id"] in trees, bases.get(document["document_id"], "")
 
 
 def build(played: Played, operation: Building) -> None:

@@ -29,6 +29,9 @@ CALLED = " called "
 UNSEEN = " unseen"
 """The last name before it is an end of an assertion, and no mention."""
 
+BASE = "the base"
+"""Stands for the id of a world's knowledge base in a filter."""
+
 Document = dict[str, Any]
 Published = tuple[int, int, Document | None]
 """Generation, revision, and the document as given; None for a deletion."""
@@ -167,13 +170,14 @@ class Asked:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class World:
     """`views` times `asked` are its cases. `resolve` says whether a scope may be resolved to a list beforehand, `trees`
-    which documents get trees of summaries."""
+    which documents get trees of summaries, `based` which are of a knowledge base: the one that filters call `BASE`."""
 
     history: tuple[Operation, ...]
     views: tuple[View, ...]
     asked: tuple[Asked, ...]
     resolve: bool = True
     trees: frozenset[str] = frozenset()
+    based: frozenset[str] = frozenset()
 
 
 def marker(number: int) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from scope_check import REVISIONS, TEXTS, Case, Stage
 from scope_directed import DIRECTED
 from scope_draw import worlds
@@ -31,8 +31,6 @@ BRIEF = 7
 """Random worlds in the short run: times `VIEWS * ASKED`, 70 cases beside those of the worlds made by hand."""
 MADE = {name: len(world.views) * len(world.asked) for name, world in DIRECTED.items()}
 """Cases of the worlds made by hand."""
-PARTS, LONG, LONG_ASKED = 9, 15, 3
-"""Parts of the long run, each with a store of its own, random worlds in each, and their questions: 2,025 cases."""
 SHOWN = (
     *("chunks", "entities", "names", "paths", "statements", "contradictions", "proposals", "merges", "prompt"),
     *(
@@ -128,25 +126,3 @@ def test_a_scope_shows_nothing_from_outside_it(stage: Stage) -> None:
 
     check()
     tally.suffices(BRIEF * VIEWS * ASKED, ASKED)
-
-
-def test_the_long_run_has_two_thousand_cases() -> None:
-    assert PARTS * LONG * VIEWS * LONG_ASKED >= 2_000
-
-
-@pytest.mark.verify
-def test_a_scope_shows_nothing_from_outside_it_at_length(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A store gets slower with every workspace, so that each part begins with an empty one."""
-    tally = Tally()
-    for part in range(PARTS):
-
-        @seed(20_260 + part)
-        @settings(max_examples=LONG, **QUIET)
-        @given(world=worlds(views=VIEWS, asked=LONG_ASKED))
-        def check(world: World) -> None:
-            for case in stage.cases(world):
-                tally.check(case)
-
-        with fresh_stage(tmp_path_factory.mktemp(f"part{part}")) as stage:
-            check()
-    tally.suffices(PARTS * LONG * VIEWS * LONG_ASKED, LONG_ASKED)

@@ -12,6 +12,18 @@ from .serving import problem_of
 DOCUMENTS = "/api/v1/documents"
 
 
+NAMED = {
+    "document_id": "memo",
+    "entity_id": "person:hana%20sefu",
+    "merge_id": 1,
+    "community_id": "c0",
+    "conversation_id": "c",
+    "base_id": "b",
+    "pipeline_id": "p",
+}
+"""Something in the place of each parameter of a path."""
+
+
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
@@ -65,7 +77,7 @@ def test_every_route_refuses_unknown_query_parameters(client: httpx2.Client) -> 
     described: dict[str, Any] = client.get("/openapi.json").json()
     for path, operations in described["paths"].items():
         for method in operations:
-            filled = path.format(document_id="memo", entity_id="person:hana%20sefu", merge_id=1, community_id="c0")
+            filled = path.format(**NAMED)
             refused = client.request(method, filled, params={"no_such": "1"})
             assert problem_of(refused, 422, "unknown_field")["detail"] == "unknown field 'no_such'"
 
