@@ -41,6 +41,7 @@ class Played:
     trees: list[Tree] = field(default_factory=list)
     moments: list[tuple[datetime, int]] = field(default_factory=list)
     base: str = ""
+    other_base: str = ""
 
     def named(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """Filters with the id of the base in the place of `BASE`."""
@@ -118,7 +119,7 @@ class Played:
 def play(world: World, graph: Evigraph) -> Played:
     played = Played(graph=graph)
     if world.based:
-        played.base = graph.knowledge_bases.create("base").id
+        played.base, played.other_base = (graph.knowledge_bases.create(name).id for name in ("base", "other"))
     for operation in world.history:
         if isinstance(operation, Deletion):
             versions = played.published[operation.document_id]
@@ -136,11 +137,17 @@ def play(world: World, graph: Evigraph) -> Played:
         elif isinstance(operation, Building):
             build(played, operation)
         else:
-            index(graph, operation, world.trees, {**dict.fromkeys(world.based, played.base)})
+            index(graph, operation, world.trees, based(world, operation, played))
             for document in operation:
                 _note(played, document)
         played.moments.append((datetime.now(UTC), graph.store.generation(graph.workspace)))
     return played
+
+
+def based(world: World, documents: Sequence[Document], played: Played) -> dict[str, str]:
+    """The base of each document, where the world has bases: the one that filters name, or another."""
+    ids = [document["document_id"] for document in documents] if world.based else []
+    return {name: played.base if name in world.based else played.other_base for name in ids}
 
 
 def index(

@@ -169,7 +169,6 @@ def _conversation(graph: Evigraph, asked: Asked, scope: Mapping[str, Any]) -> An
     chat = ScriptedChat(lambda messages: "")
     with_model(graph, chat).ask("And where did they do it?", **options)
     answer = answer_to_wire(graph.ask("And where did they do it?", **options))
-    assert answer["method_details"]["conversation"]["turns_used"] > 0, "the conversation was forgotten"
     return {**answer, "prompt": "\n".join(message.content for call in chat.calls[:1] for message in call)}
 
 
