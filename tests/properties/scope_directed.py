@@ -117,6 +117,9 @@ LIVES = World(
 """One claim in two revisions, one that is denied; a name that only a deleted document gave; a canonical entity that the
 scope does not see; ends of assertions that no passage mentions; every kind of filter."""
 
+_AGAIN = "Corick Vane trained Corrick Vane. The firm Tarn hired Joseph Amarra."
+"""What is indexed twice, the second time without a change."""
+
 LOOPS = World(
     history=(
         (
@@ -126,12 +129,13 @@ LOOPS = World(
             ),
             _document("d8", "Marit Olsen waits at Ulwe."),
             _document("d9", "Pieter Banda waits at Ulwe."),
-            _document("d1", "Corick Vane trained Corrick Vane. The firm Tarn hired Joseph Amarra."),
+            _document("d1", _AGAIN),
         ),
         Merging(entities=(CORRICK, "person:corick vane")),
         Merging(entities=("location:lowani", "location:tarn")),
         Deletion(document_id="d8"),
         Deletion(document_id="d9"),
+        (_document("d1", _AGAIN),),
     ),
     views=(View(), View(filters=_only("d0"))),
     asked=(

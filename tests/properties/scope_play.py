@@ -210,6 +210,7 @@ def _note(played: Played, document: Document) -> None:
     if versions and versions[-1][0] == newest.generation:
         assert versions[-1][2] == document, "a change was not published"
     else:
+        assert not versions or versions[-1][2] != document, "what did not change was published again"
         # A gap would tell of what other workspaces hold.
         assert newest.revision == len(versions) + 1, f"revision {newest.revision} follows {len(versions)}"
         versions.append((newest.generation, newest.revision, document))
