@@ -27,11 +27,11 @@ TOP = {
     "sources", "chunks", "entities", "relationships", "evidence", "communities", "degraded", "method_details", "stats",
     "generation", "paths", "plan", "coverage", "ledger",
 }  # fmt: skip
-CITATION = {"n", "chunk_id", "document_id", "revision", "source", "title", "start", "end", "quote", "page"}
+CITATION = {"n", "chunk_id", "document_id", "revision", "source", "title", "start", "end", "quote", "page", "web"}
 CHUNK = {
     "id", "text", "document_id", "revision", "source", "title", "context", "page", "start", "end", "vectorScore",
     "vectorRank", "bm25Score", "bm25Rank", "graphScore", "graphRank", "fusedScore", "rerankScore", "score", "level",
-    "supports", "matched", "kept",
+    "supports", "matched", "kept", "web",
 }  # fmt: skip
 ENTITY = {"id", "name", "type", "description", "degree", "score", "sourceChunks"}
 RELATIONSHIP = {

@@ -29,6 +29,23 @@ def methods_reference(generated: str) -> str:
     lines += [f"| `{name}` | {done.with_model} | {done.without} |" for name, done in METHODS.items()]
     lines += [
         "",
+        "The web is searched by `corrective` alone: once, with the question as it was asked or as it stands alone"
+        " in its conversation, where EVIGRAPH_WEB_SEARCH_KEY is set and the evidence is graded weak even after"
+        " searching again. A question with filters, `as_of` or `web_search: false` (its own, or in its pipeline's"
+        " defaults) stays at home; that, a search that is not configured, and one that finds nothing are"
+        " no degradation, unless the question itself says `web_search: true`. `method_details.web_search` has"
+        " `query`, `results`, `used`, and why it was `skipped`."
+        " Results are chunks with `web` true: they come before the passages that were graded weak, within"
+        " `max_chunks`; `source` is their address and `revision` 0. An answer that asked the web is never kept in a"
+        " cache.",
+        "",
+        "What a method could not take whole is told: a question, a rephrasing or a hypothetical answer of which the"
+        " embedding model reads the beginning alone, passages beyond the 20 that `corrective` has graded"
+        " (`method_details.corrective` has `graded` and `ungraded`), and passages that `rerank` by a chat model shows"
+        " in part. `method_details.multi_query.left_out` has the texts that were not searched for, with their reasons;"
+        " where none is left, and where nothing in scope is searched by vector under `hyde`, the method in effect is"
+        " `standard`.",
+        "",
         "## Every combination",
         "",
         "*Refused* requests are answered with status 422 and code `invalid_combination`. An *ignored* flag is reported"

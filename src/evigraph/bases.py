@@ -10,9 +10,9 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnowledgeBase:
-    """A named set of documents of one workspace. `embedding_model` embeds all of it, and every question put to it;
-    `llm_model` writes its summaries, and answers where neither the question nor its pipeline names another. `documents`
-    and `passages` count what is visible."""
+    """A named set of documents of one workspace. `embedding_model` embeds all of it, and every question put to it: the
+    workspace's, or one of its own. `llm_model` writes its summaries, and answers where neither the question nor its
+    pipeline names another. `documents` and `passages` count what is visible."""
 
     id: str
     name: str

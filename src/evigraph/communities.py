@@ -136,15 +136,16 @@ class LevelStatus:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildCost:
     """What a build or refresh asks of the chat model: summaries to write, those reused, calls and tokens. As an
-    estimate, or as counted afterwards (`failed` calls leave an extractive summary)."""
+    estimate, or as counted afterwards (`failed` calls leave an extractive summary; tokens are None where a reply did
+    not tell)."""
 
     communities: int
     written: int
     reused: int
     calls: int = 0
     failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

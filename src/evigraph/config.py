@@ -5,10 +5,27 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+
+class FurtherEmbedder(BaseModel):
+    """One of `Settings.embedders`; a text alone is its `embedder`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    embedder: str
+    embedding_url: str | None = None
+    embedding_model: str | None = None
+    embedding_api_key: SecretStr | None = None
+    embedding_max_tokens: int | None = Field(None, ge=32)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        return {"embedder": value} if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
@@ -29,12 +46,26 @@ class Settings(BaseSettings):
     embedding_model: str | None = Field(None, description="Model name sent to `embedding_url`.")
     embedding_api_key: SecretStr | None = Field(None, description="Bearer token for `embedding_url`.")
     embedding_max_tokens: int = Field(512, ge=32, description="How many tokens the remote embedding model reads.")
+    embedders: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")], FurtherEmbedder] = Field(
+        default_factory=dict,
+        description="Further embedding models by name, for knowledge bases that have one of their own: each a value as "
+        "`embedder` has, or a table with `embedder` and, for `openai`, `embedding_url`, `embedding_model`, "
+        "`embedding_api_key`, `embedding_max_tokens` (JSON in the variable). What it leaves out is as above; the key "
+        "only beside the same address.",
+    )
     chat_url: str | None = Field(
         None,
         description="Base URL of an OpenAI-compatible chat server, up to and including `/v1`. Unset: offline mode.",
     )
     chat_model: str | None = Field(None, description="Default chat model name.")
     chat_api_key: SecretStr | None = Field(None, description="Bearer token for `chat_url`.")
+    chat_reply_tokens: int = Field(
+        1_024,
+        ge=64,
+        le=65_536,
+        description="Longest reply asked of the chat model for a question, summary or grade, in tokens: a small model "
+        "may repeat itself without end. A reply that is cut there is reported.",
+    )
     model_timeout: float = Field(60.0, gt=0, description="Seconds to wait for one model call.")
     model_retries: int = Field(
         3, ge=1, le=10, description="Attempts for one model call; only transient errors are retried."
@@ -67,6 +98,14 @@ class Settings(BaseSettings):
     )
     rerank_model: str | None = Field(None, description="Model name sent to `rerank_url`.")
     rerank_api_key: SecretStr | None = Field(None, description="Bearer token for `rerank_url`.")
+    web_search_key: SecretStr | None = Field(
+        None, description="Key of the search service; with it method `corrective` may search the web as a last resort."
+    )
+    web_search_url: str = Field(
+        "https://api.tavily.com",
+        description="Base URL of a search service with Tavily's `POST …/search`, without `/search`.",
+    )
+    web_search_timeout: float = Field(15.0, gt=0, description="Seconds to wait for one web search.")
     router: Literal["rules", "llm"] = Field(
         "rules", description="Who sorts questions under mode `auto`: rules, or `llm`, one call to the chat model."
     )

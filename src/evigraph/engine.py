@@ -16,7 +16,7 @@ from evigraph.ingest.imports.run import import_graph
 from evigraph.ingest.pipeline import Indexer, IndexOptions
 from evigraph.ingest.prune import prune
 from evigraph.ingest.reembed import reembed
-from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.models.ports import ChatModel, Embedder, Reranker, WebSearch
 from evigraph.plans import Plan
 from evigraph.query.bases.knowledge_bases import KnowledgeBases
 from evigraph.query.bases.pipelines import Pipelines
@@ -50,8 +50,9 @@ class Evigraph:
             print(answer.text, answer.citations)
 
     `data` is a folder or a DSN (`chdb:///folder`, `http(s)://user:pass@host:8123/db`); `client` a ready
-    `clickhouse-connect` client instead. `embedder`, `chat`, `extractor` and `reranker` replace what the settings name.
-    Thread safe; one process at a time holds an embedded store (`StoreLocked`), and one at a time writes a workspace.
+    `clickhouse-connect` client instead. `embedder`, `chat`, `extractor`, `reranker` and `web_search` replace what the
+    settings name, `embedders` (by name) the further ones that knowledge bases may have. Thread safe; one process at a
+    time holds an embedded store (`StoreLocked`), and one at a time writes a workspace.
     """
 
     def __init__(
@@ -65,6 +66,8 @@ class Evigraph:
         chat: ChatModel | None = None,
         extractor: Extractor | None = None,
         reranker: Reranker | None = None,
+        web_search: WebSearch | None = None,
+        embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self.workspace = check_workspace(workspace)
         self.settings = settings or Settings()
@@ -72,7 +75,15 @@ class Evigraph:
         self.store: Store = open_store(self.data, client=client)
         self._cache = ContextCache()
         self._boundary: Boundary | None = None
-        self._models = Models(self.settings, embedder=embedder, chat=chat, extractor=extractor, reranker=reranker)
+        self._models = Models(
+            self.settings,
+            embedder=embedder,
+            chat=chat,
+            extractor=extractor,
+            reranker=reranker,
+            web_search=web_search,
+            embedders=embedders,
+        )
 
     @property
     def embedder(self) -> Embedder:
@@ -117,7 +128,8 @@ class Evigraph:
         folder they are read from (an upload says ""). Unchanged content costs nothing. With `build_tree` each document
         gets a tree of summaries, which method `raptor` searches; unchanged content that has one keeps it in any case.
         `knowledge_base` is the id of one to index into; a document that belongs to one stays in it without.
-        Raises `EmbedderMismatch` if the workspace was embedded with another model, `NotFound` for an unknown base.
+        Raises `EmbedderMismatch` if the workspace was embedded with another model, `NotFound` for an unknown base,
+        `EmbedderNotConfigured` for one whose own model is not configured any more.
         """
         options = IndexOptions(
             root=None if root is None else Path(root),
@@ -129,7 +141,7 @@ class Evigraph:
         )
         items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
         chat = self._models.chat_of(self.store, self.workspace, knowledge_base)
-        return Indexer(*self._parts, chat=chat).run(items, options, progress)
+        return Indexer(*self._parts, chat=chat, embedders=self._models.embedders).run(items, options, progress)
 
     def estimate(
         self,
@@ -143,7 +155,7 @@ class Evigraph:
         nothing."""
         options = IndexOptions(root=None if root is None else Path(root), metadata=metadata or {}, origin=origin)
         items = [inputs] if isinstance(inputs, str | Path | Mapping) else list(inputs)
-        return Estimator(*self._parts).estimate(items, options)
+        return Estimator(*self._parts, embedders=self._models.embedders).estimate(items, options)
 
     def import_graph(self, path: str | Path, *, format: str | None = None, **options: Any) -> ImportReport:
         """Import a graph made elsewhere: a GraphRAG output folder, a corpus with OpenIE triples, or JSON Lines as
@@ -186,7 +198,8 @@ class Evigraph:
         return report
 
     def reembed(self, *, progress: Callable[[Progress], None] | None = None) -> int:
-        """Embed the workspace with the configured model, then switch to it; return the generation of the switch."""
+        """Embed the workspace with the configured model, then switch to it; return the generation of the switch. What
+        is in knowledge bases with a model of their own is left alone; the run's job counts it."""
         return reembed(self.store, self.workspace, self._models.embedder, progress)
 
     def jobs(self) -> list[Job]:
@@ -244,7 +257,9 @@ class Evigraph:
             self.store,
             self.workspace,
             reranker=lambda: self._models.reranker,
+            web_search=lambda: self._models.web_search,
             embedder=lambda: self._models.embedder,
+            embedders=self._models.embedders,
             chat=self._models.chat,
             settings=self.settings,
             cache=self._cache,
@@ -258,7 +273,7 @@ class Evigraph:
 
     @property
     def _indexer(self) -> Indexer:
-        return Indexer(*self._parts, chat=lambda: self._models.chat)
+        return Indexer(*self._parts, chat=lambda: self._models.chat, embedders=self._models.embedders)
 
     @property
     def entities(self) -> Entities:
@@ -278,7 +293,7 @@ class Evigraph:
     @property
     def knowledge_bases(self) -> KnowledgeBases:
         """Named sets of documents inside the workspace: make, list, change, fill and delete them."""
-        return KnowledgeBases(self.store, self.workspace, embedder=lambda: self._models.embedder, index=self.index)
+        return KnowledgeBases(self.store, self.workspace, embedders=self._models.embedders, index=self.index)
 
     @property
     def pipelines(self) -> Pipelines:

@@ -2,7 +2,7 @@
 
     EvigraphError
     ├── InputError               the request cannot be understood           HTTP 422
-    │   ├── UnknownMode / UnknownMethod / UnknownField / UnknownFilter
+    │   ├── UnknownMode / UnknownMethod / UnknownField / UnknownFilter / UnknownEmbedder
     │   ├── InvalidQuery         empty, too long, or not valid text
     │   ├── InvalidValue         a field's value is outside its range
     │   ├── InvalidCombination   mode, method and enhancers that make no sense together
@@ -18,7 +18,7 @@
     │   ├── TokenBudgetReached   extraction would cost more than it may
     │   ├── NameTaken            another knowledge base or pipeline has this name
     │   ├── OtherBase            the document belongs to another knowledge base, or to none
-    │   ├── ForeignEmbedder      a knowledge base was asked for with another embedding model
+    │   ├── EmbedderNotConfigured  the embedding model of a knowledge base is not configured any more
     │   └── EmbedderMismatch     the store was embedded with another model
     ├── ReadError                one input file could not be read           HTTP 422
     │   ├── MissingFile, UnsupportedFormat, FileTooLarge, EmptyDocument, NoTextLayer, UnknownGraphFormat,
@@ -100,6 +100,17 @@ class UnknownField(_OneOf):
 class UnknownFilter(_OneOf):
     code = "unknown_filter"
     what = "filter field"
+
+
+class UnknownEmbedder(_OneOf):
+    """A knowledge base may have the workspace's embedding model or one that is configured, and no other."""
+
+    code = "unknown_embedder"
+    what = "embedding model"
+
+    def __init__(self, value: object, valid: Iterable[str]) -> None:
+        names = ", ".join(valid)
+        super().__init__(value, valid, hint=f"valid: {names}; others are configured in EVIGRAPH_EMBEDDERS")
 
 
 class InvalidQuery(InputError):
@@ -199,16 +210,10 @@ class OtherBase(ConflictError):
     code = "other_base"
 
 
-class ForeignEmbedder(ConflictError):
-    """A knowledge base has the embedding model of its workspace, and no other."""
+class EmbedderNotConfigured(ConflictError):
+    """Documents of a knowledge base are embedded with a model of its own that is not configured any more."""
 
-    code = "foreign_embedder"
-
-    def __init__(self, asked: str, in_force: str) -> None:
-        super().__init__(
-            f"a knowledge base here is embedded with {in_force!r}, not with {asked!r}",
-            hint="leave embedding_model out, or make the base in a workspace that is embedded with that model",
-        )
+    code = "embedder_not_configured"
 
 
 class EmbedderMismatch(ConflictError):

@@ -210,18 +210,33 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StageCount:
+    """Things of one kind that passed through a stage beside its result, and what became of them."""
+
+    items_in: int
+    items_out: int
+    lost: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StageReport:
-    """One stage of a query: items that went in (where they can be lost), came out and were `lost`, by reason; calls to
-    a chat model and their tokens (those that the server reported); and what it did otherwise than asked."""
+    """One stage of a query: the `step` that it is part of; items that went in (where they can be lost), came out and
+    were `lost`, by reason; the same of what passed `beside` them; calls to a chat model and the tokens of its replies
+    (null where one did not tell); and what it did otherwise than asked. One that `failed`, and why, handed nothing on:
+    what was at hand before still is. One that is `cached` belongs to the run whose answer was kept."""
 
     name: str
+    step: str | None = None
+    failed: str | None = None
+    cached: bool = False
     items_in: int | None = None
     items_out: int | None = None
     lost: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, StageCount] = field(default_factory=dict)
     empty_because: str | None = None
     took_ms: float = 0.0
     llm_calls: int = 0
     failed_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
     degraded: tuple[str, ...] = ()

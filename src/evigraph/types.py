@@ -236,6 +236,8 @@ class QueryRequest:
     document_filter: DocumentFilter | None = None
     metadata_filter: Mapping[str, str] | None = None
     llm_model: str | None = None
+    web_search: bool = True
+    """Whether `corrective` may search the web, where a search service is configured."""
     as_of: int | datetime | None = None
     user: str = ""
     conversation_id: str | None = None
@@ -255,7 +257,11 @@ class Chunk:
 
     One widened to its neighbours (`parent_context`) keeps the id of the passage that matched; `matched` are the spans
     of those that did, `pages` where the pages begin. Of one cut for the answer (`compress`), `kept` are the spans of
-    the sentences that are read; none: all of it. `token_count` is that of what is read."""
+    the sentences that are read; none: all of it. `token_count` is that of what is read.
+
+    A result of a `web` search belongs to no document: its `source` is the page's address, its `document_id` that
+    address after `web:`, its `revision` 0, which no document has, and its span lies in the result's own text. Its
+    `vector_score` was measured for it; no arm ranked it."""
 
     id: str
     document_id: str
@@ -283,6 +289,7 @@ class Chunk:
     matched: tuple[tuple[int, int], ...] = ()
     kept: tuple[tuple[int, int], ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
+    web: bool = False
 
     def page_at(self, position: int) -> int | None:
         """The page of a position of the document inside this passage."""
@@ -414,7 +421,8 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Citation:
-    """Marker `[n]` in an answer: `quote == document_text[start:end]`, at most 300 characters."""
+    """Marker `[n]` in an answer: `quote == document_text[start:end]`, at most 300 characters. Of a `web` result (see
+    `Chunk`) the text is that of its chunk."""
 
     n: int
     chunk_id: str
@@ -426,6 +434,7 @@ class Citation:
     end: int
     quote: str
     page: int | None = None
+    web: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

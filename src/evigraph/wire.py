@@ -87,6 +87,7 @@ def _citation(citation: Citation) -> dict[str, Any]:
         "end": citation.end,
         "quote": citation.quote,
         "page": citation.page,
+        "web": citation.web,
     }
 
 
@@ -100,15 +101,17 @@ def _sources(answer: Answer) -> list[dict[str, Any]]:
         quotes = [quote for community in answer.evidence.communities for quote in community.quotes]
         placed += [(citation.chunk_id, citation) for citation in answer.citations]
         placed += [(quote.chunk_id, quote) for quote in quotes]
-    seen: dict[str, dict[str, Any]] = {}
+    seen: dict[tuple[bool, str], dict[str, Any]] = {}
     for chunk_id, one in placed:
+        web = not isinstance(one, Quote) and one.web
         entry = seen.setdefault(
-            one.document_id,
+            (web, one.document_id),
             {
                 "document_id": one.document_id,
                 "revision": one.revision,
                 "source": one.source,
                 "title": one.title,
+                "web": web,
                 "chunks": [],
             },
         )
@@ -127,6 +130,7 @@ def _chunk(chunk: Chunk) -> dict[str, Any]:
         "title": chunk.title,
         "context": chunk.context,
         "page": chunk.page,
+        "web": chunk.web,
         "start": None if chunk.level else chunk.start,
         "end": None if chunk.level else chunk.end,
         "level": chunk.level,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 
 from evigraph.config import Settings
 from evigraph.ingest.extractors import Extractor, make_extractor
-from evigraph.models.factory import make_chat, make_embedder, make_reranker
+from evigraph.models.embedders import Embedders
+from evigraph.models.factory import make_chat, make_embedder, make_further_embedder, make_reranker, make_web_search
 from evigraph.models.named import NamedChat
-from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.models.ports import ChatModel, Embedder, Reranker, WebSearch
 from evigraph.store import Store
 from evigraph.store.knowledge_bases import get_base
 
@@ -25,15 +26,30 @@ class Models:
         chat: ChatModel | None,
         extractor: Extractor | None,
         reranker: Reranker | None = None,
+        web_search: WebSearch | None = None,
+        embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self._settings = settings
+        self._given_embedders = embedders
         self._given = embedder, chat, extractor
         self._given_reranker = reranker
+        self._given_web_search = web_search
 
     @cached_property
     def embedder(self) -> Embedder:
         given = self._given[0]
         return make_embedder(self._settings) if given is None else given
+
+    @cached_property
+    def embedders(self) -> Embedders:
+        """The embedder, and those for knowledge bases that have a model of their own."""
+        given = self._given_embedders
+        if given is not None:
+            return Embedders(lambda: self.embedder, {name: partial(_itself, one) for name, one in given.items()})
+        settings = self._settings
+        return Embedders(
+            lambda: self.embedder, {name: partial(make_further_embedder, settings, name) for name in settings.embedders}
+        )
 
     @cached_property
     def chat(self) -> ChatModel | None:
@@ -57,6 +73,15 @@ class Models:
         return make_reranker(self._settings) if self._given_reranker is None else self._given_reranker
 
     @cached_property
+    def web_search(self) -> WebSearch | None:
+        """None where no search service is configured."""
+        return make_web_search(self._settings) if self._given_web_search is None else self._given_web_search
+
+    @cached_property
     def extractor(self) -> Extractor:
         given = self._given[2]
         return make_extractor(self._settings, self.chat) if given is None else given
+
+
+def _itself(embedder: Embedder) -> Embedder:
+    return embedder

@@ -12,7 +12,7 @@ from evigraph.cli.backend import Backend
 from evigraph.cli.local import LocalEngine
 from evigraph.cli.remote import RemoteEngine
 from server.serving import running
-from small import OneStore
+from small import CountingEmbedder, OneStore
 
 from .conftest import Invoke
 
@@ -48,6 +48,20 @@ def cli(
         yield invoke
 
 
+def test_a_base_with_a_model_of_its_own(cli: Invoke, engine: Evigraph, tmp_path: Path) -> None:
+    engine._models._given_embedders = {"fast": CountingEmbedder(32, name="fast")}
+    note = tmp_path / "tarn.md"
+    note.write_text("Corrick Vane delivered four pumps to Tarn.")
+    made = cli("bases", "create", "north", "--embedding-model", "fast", "--json").json
+    assert made["embedding_model"] == "fast-32"
+    assert "fast-32" in cli("bases", "list").out
+    assert cli("index", str(note), "--base", made["id"]).code == 0
+    assert cli("ask", QUESTION).out.startswith("Corrick Vane delivered four pumps")
+    assert "1 documents of bases with a model of their own were left alone" in cli("reembed").out
+    wrong = cli("bases", "create", "south", "--embedding-model", "other")
+    assert wrong.code and "unknown embedding model" in wrong.err and "EVIGRAPH_EMBEDDERS" in wrong.err
+
+
 def test_from_an_empty_base_to_an_answer_and_back(cli: Invoke, tmp_path: Path) -> None:
     note = tmp_path / "tarn.md"
     note.write_text("Corrick Vane delivered four pumps to Tarn.")
@@ -71,6 +85,10 @@ def test_from_an_empty_base_to_an_answer_and_back(cli: Invoke, tmp_path: Path) -
     wire = cli("ask", QUESTION, "--pipeline", made["id"], *fields, "--json").json
     assert (wire["pipeline_id"], wire["mode"]) == (made["id"], "naive")
     assert wire["method_details"]["conversation"]["owner"] == "ann"
+    assert cli("conversations", "share", "c", "--user", "ann").code == 0
+    theirs = ("--user", "bob", "--conversation", "c", "--conversation-owner", "ann", "--json")
+    shared = cli("ask", QUESTION, "--pipeline", made["id"], *theirs).json["method_details"]["conversation"]
+    assert (shared["owner"], shared["turn"]) == ("ann", 2)
     refused = cli("ask", QUESTION, "--pipeline", made["id"], "--graph-depth", "1")
     assert refused.code == 1 and "graph_depth" in refused.err and "hint:" in refused.err
     changed = cli("pipelines", "update", made["id"], "--default", "hybrid=true", "--json").json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evigraph.cli.commands import ask_options, demo
-from evigraph.cli.render import clean, shorten
+from evigraph.cli.render import _where, clean, shorten
 from evigraph.cli.values import generation_or_time, key_values
 from evigraph.sample import questions_path
 from evigraph.types import Mode, QueryRequest
@@ -209,7 +209,14 @@ def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch:
 def test_ask_passes_on_what_was_given_and_nothing_else() -> None:
     assert ask_options.AskOptions(predicate=[], document_id=None).request() == {}
     given = ask_options.AskOptions(
-        min_score=0.0, pattern="", rerank=True, document_id=["a"], predicate=["owns"], meta=["k=v"], as_of="3"
+        min_score=0.0,
+        pattern="",
+        rerank=True,
+        document_id=["a"],
+        predicate=["owns"],
+        meta=["k=v"],
+        as_of="3",
+        no_web_search=True,
     )
     assert given.request() == {
         "min_score": 0.0,
@@ -218,6 +225,7 @@ def test_ask_passes_on_what_was_given_and_nothing_else() -> None:
         "document_filter": {"document_ids": ["a"], "pattern": ""},
         "metadata_filter": {"k": "v"},
         "as_of": 3,
+        "web_search": False,
     }
     fields = {field.name for field in dataclasses.fields(ask_options.AskOptions)} - set(ask_options._TRANSLATED)
     assert fields < {field.name for field in dataclasses.fields(QueryRequest)}
@@ -233,3 +241,5 @@ def test_values() -> None:
     assert generation_or_time("2026-01-01") == "2026-01-01"
     assert clean("a\x1b[31mb\u202ec\ud800") == "a [31mb c "
     assert shorten("one\ntwo  three", 9) == "one two …"
+    assert _where({"source": "https://a.example/", "document_id": "", "web": True}) == "https://a.example/ (web)"
+    assert _where({"source": "a.pdf", "document_id": "a", "page": 2, "web": False}) == "a.pdf p. 2"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evigraph.errors import ModelBadResponse, ModelTimeout
-from evigraph.models.rerank_chat import ChatReranker, messages, read_grades
+from evigraph.models.rerank_chat import PROMPT_CHARS, ChatReranker, cut_short, messages, read_grades
 from evigraph.testing.models import ScriptedChat
 
 GRADED = [{"n": 1, "grade": 7}, {"n": 2, "grade": 0}, {"n": 3, "grade": 9.5}]
@@ -87,3 +87,29 @@ def test_the_prompt_is_bounded(count: int) -> None:
     user = messages("Who?", ["word " * 10_000] * count)[1].content
     assert f'<passage n="{count}">' in user
     assert len(user) < 60_000
+
+
+def shown(texts: list[str]) -> list[int]:
+    """Characters of each passage in the prompt."""
+    user = messages("Who?", texts)[1].content
+    return [len(part.partition("\n</passage>")[0]) for part in user.split('">\n')[1:]]
+
+
+def test_nothing_is_cut_as_long_as_all_of_it_fits() -> None:
+    texts = ["a" * (PROMPT_CHARS - 1_000), "b" * 600, "c" * 400]
+    assert shown(texts) == [len(text) for text in texts]
+    assert cut_short(texts) == 0
+    assert cut_short(["a" * PROMPT_CHARS]) == 0
+
+
+def test_the_longest_are_cut_and_no_more_than_they_must_be() -> None:
+    texts = ["a" * 30_000, "b" * 100, "c" * 40_000, "d" * 900]
+    assert shown(texts) == [23_500, 100, 23_500, 900]
+    assert cut_short(texts) == 2
+
+
+@pytest.mark.parametrize("count", [100, 200, 1_000])
+def test_each_is_shown_in_part_at_least(count: int) -> None:
+    texts = ["word " * 1_000] * count
+    assert min(shown(texts)) == max(200, PROMPT_CHARS // count)
+    assert cut_short(texts) == count

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from evigraph import Evigraph
 from evigraph.errors import ModelBadResponse, ModelError, ModelNotConfigured, ModelTimeout, ModelUnavailable
 from evigraph.models.openai_compatible import OpenAIChat
+from evigraph.models.ports import Message
 from evigraph.query.answer.support import unsupported_reason
 from evigraph.testing.models import Fault, ScriptedChat, ScriptedOpenAIServer
 from evigraph.types import Answer
@@ -323,12 +325,46 @@ def test_a_model_may_decline(replying: Callable[..., Answer], reply: str) -> Non
     assert answer.abstain_reason == "generation: the model found no answer in the evidence"
 
 
-@pytest.mark.parametrize("reply", ["", " \n", "[1]", "---\n[9]"])
-def test_an_empty_reply_abstains(replying: Callable[..., Answer], reply: str) -> None:
-    answer = replying(reply)
+NOTHING = ["", " \n", "[]", "{}", '""', "[ ]", "___", "[1]", "[1].", "[[1]]", "---\n[9]"]
+"""Replies of a small model that hold no word."""
+
+
+def says_nothing(answer: Answer) -> None:
     assert answer.abstained
-    assert (answer.text, answer.citations) == (None, ())
-    assert answer.abstain_reason == "generation: the model returned nothing"
+    assert (answer.text, answer.citations, answer.unsupported) == (None, (), ())
+    assert answer.abstain_reason == "generation: the model said nothing that is text"
+    assert answer.degraded == (answer.abstain_reason,)
+
+
+@pytest.mark.parametrize("reply", NOTHING)
+def test_a_reply_without_a_word_abstains_and_is_told(replying: Callable[..., Answer], reply: str) -> None:
+    says_nothing(replying(reply))
+
+
+@pytest.mark.parametrize("method", ["corrective", "self_rag", "raptor"])
+@pytest.mark.parametrize("reply", ["", "[]", "[1]"])
+def test_so_it_does_under_other_methods(store: OneStore, pumps: Evigraph, method: str, reply: str) -> None:
+    def said(messages: Sequence[Message]) -> str:
+        passages = messages[-1].content.count("<passage n=")
+        return json.dumps({"grades": [1] * passages}) if '"grades"' in messages[0].content else reply
+
+    graph = store.engine(pumps.workspace, chat=ScriptedChat(said))
+    answer = graph.ask(QUESTION, mode="naive", method=method)
+    said_of_it = [sentence for sentence in answer.degraded if sentence.startswith("generation:")]
+    says_nothing(replace(answer, degraded=tuple(said_of_it)))
+    assert "generation" not in [stage.name for stage in answer.ledger if stage.failed]
+
+
+@pytest.mark.parametrize("reply", NOTHING)
+def test_a_draft_without_a_word_takes_no_place_of_one(store: OneStore, pumps: Evigraph, reply: str) -> None:
+    drafts = iter(["Corrick Vane delivered four pumps to Tarn. [1]", reply])
+
+    def said(messages: Sequence[Message]) -> str:
+        return json.dumps({"score": 0.2}) if '"critique"' in messages[0].content else next(drafts)
+
+    graph = store.engine(pumps.workspace, chat=ScriptedChat(said))
+    answer = graph.ask(QUESTION, mode="naive", method="self_rag")
+    assert (answer.abstained, answer.text) == (False, "Corrick Vane delivered four pumps to Tarn. [1]")
 
 
 def test_support_is_measured_on_words_numbers_and_names() -> None:
@@ -352,7 +388,7 @@ def test_what_is_no_text_in_a_reply_is_removed_and_told(
     (told,) = answer.degraded
     assert told == f"chat model: characters that are no text were removed from its reply ({4 * len(odd)})"
     json.dumps(answer_to_wire(answer), ensure_ascii=False).encode()
-    assert replying(odd).abstain_reason == "generation: the model returned nothing"
+    assert replying(odd).abstain_reason == "generation: the model said nothing that is text"
 
 
 def test_so_it_is_over_a_socket_and_in_a_bypass(store: OneStore, pumps: Evigraph) -> None:
@@ -446,6 +482,6 @@ def test_bypass_without_a_model_names_the_setting(pumps: Evigraph) -> None:
     assert pumps.ask(QUESTION, mode="bypass", prompt_only=True).prompt == f"USER:\n{QUESTION}"
 
 
-def test_an_empty_bypass_abstains(store: OneStore) -> None:
-    answer = store.engine(chat=ScriptedChat([" "])).ask(QUESTION, mode="bypass")
-    assert answer.abstain_reason == "generation: the model returned nothing"
+@pytest.mark.parametrize("reply", [" ", "{}"])
+def test_an_empty_bypass_abstains(store: OneStore, reply: str) -> None:
+    says_nothing(store.engine(chat=ScriptedChat([reply])).ask(QUESTION, mode="bypass"))

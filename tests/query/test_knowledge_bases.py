@@ -11,12 +11,12 @@ from evigraph import Evigraph
 from evigraph.config import Settings
 from evigraph.errors import (
     EmbedderMismatch,
-    ForeignEmbedder,
     InvalidCombination,
     InvalidQuery,
     InvalidValue,
     NameTaken,
     NotFound,
+    UnknownEmbedder,
     UnknownField,
     UnknownMethod,
 )
@@ -81,7 +81,7 @@ def test_a_base_is_made_changed_and_listed(graph: Evigraph) -> None:
 
 def test_a_base_has_the_embedding_model_of_its_workspace(store: OneStore, graph: Evigraph) -> None:
     base = graph.knowledge_bases.create("a")
-    with pytest.raises(ForeignEmbedder, match="embedded with 'hash-64', not with 'other'"):
+    with pytest.raises(UnknownEmbedder, match="unknown embedding model 'other'"):
         graph.knowledge_bases.create("b", embedding_model="other")
     other = store.engine(graph.workspace, embedder=CountingEmbedder(dimension=32))
     with pytest.raises(EmbedderMismatch):
@@ -257,6 +257,7 @@ def test_a_pipeline_is_made_changed_and_deleted(graph: Evigraph) -> None:
         ({"method": "no"}, UnknownMethod),
         ({"mode": "mix", "method": "raptor"}, InvalidCombination),
         ({"rerank": "yes"}, InvalidValue),
+        *((wrong, InvalidValue) for wrong in ([], "", 0, False)),
     ):
         with pytest.raises(error):
             graph.pipelines.create("q", [a], defaults=defaults)
@@ -334,7 +335,7 @@ def test_what_is_left_open_has_the_defaults_of_the_pipeline(graph: Evigraph) -> 
 
 def test_fields_are_those_of_a_pipeline_query(asked: Evigraph) -> None:
     pipeline = named(asked, "both")
-    for field in ("max_chunks", "document_filter", "as_of", "conversation_owner", "context_only", "query"):
+    for field in ("max_chunks", "document_filter", "as_of", "context_only", "query"):
         with pytest.raises(UnknownField, match=field) as refused:
             asked.pipelines.query(pipeline, QUESTION, **{field: 1})
         assert "question" in refused.value.valid

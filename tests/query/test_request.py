@@ -89,6 +89,7 @@ def test_every_field_of_a_request_can_be_given() -> None:
         },
         "metadata_filter": {"region": "north"},
         "llm_model": "small",
+        "web_search": False,
         "as_of": 3,
         "user": "ann",
         "conversation_id": "wells-2019",

@@ -11,6 +11,7 @@ from evigraph import Evigraph
 from evigraph.query.request import parse
 from evigraph.query.run import Question
 from evigraph.query.understand import question_terms, rarity, residual, understand
+from evigraph.testing.models import HashEmbedder
 from small import PUMPS, OneStore, item
 
 
@@ -135,3 +136,36 @@ def test_rarity_falls_with_frequency() -> None:
     assert 0 < rarity(100, 100) < rarity(10, 100) < 1
     assert rarity(0, 0) == 0.0
     assert rarity(1, 1) == pytest.approx(1.0)
+
+
+LONG = "Background matter sets the scene. " * 60 + "Who delivered pumps to Tarn?"
+TOLD = "understand: the question is longer than the embedding model reads ({} of 307 tokens)"
+
+
+@pytest.mark.parametrize("mode", ["naive", "mix", "local", "global", "keyword_lookup"])
+def test_a_question_that_the_embedder_does_not_read_whole_is_told(pumps: Evigraph, mode: str) -> None:
+    degraded = pumps.retrieve(LONG, mode=mode).degraded
+    assert [one for one in degraded if one.startswith(TOLD.format(256))] == list(degraded)[:1]
+    assert sum(one.startswith("understand: ") for one in degraded) == 1
+
+
+def test_one_that_it_reads_to_the_last_token_is_no_deviation(pumps: Evigraph) -> None:
+    whole = " ".join(["pumps"] * 253) + " Tarn"
+    assert pumps.embedder.count_tokens(whole) == pumps.embedder.max_tokens
+    assert pumps.retrieve(whole, mode="naive").degraded == ()
+    assert pumps.retrieve(f"{whole} more", mode="naive").degraded != ()
+
+
+def test_over_nothing_there_is_nothing_to_read(pumps: Evigraph) -> None:
+    assert pumps.retrieve(LONG, document_filter={"document_ids": []}).degraded == ()
+
+
+def test_each_model_of_several_has_its_own_length(store: OneStore) -> None:
+    graph = store.engine(embedders={"wide": HashEmbedder(32, 280, name="wide"), "all": HashEmbedder(16, 999, "all")})
+    graph.index(PUMPS[:1])
+    for name, more in (("wide", PUMPS[1]), ("all", PUMPS[2])):
+        base = graph.knowledge_bases.create(name, embedding_model=name).id
+        assert not graph.knowledge_bases.index(base, more).errors
+    told = [one for one in graph.retrieve(LONG, mode="naive").degraded if one.startswith("understand: ")]
+    assert len(told) == 2
+    assert told[0].startswith(TOLD.format(256)) and told[1].startswith(TOLD.format(280))

@@ -99,8 +99,10 @@ def test_who_asks_is_for_the_header_alone(http: httpx2.Client) -> None:
     named = ask(http, "Where is its seat?", BOB, conversation_id="c", user="ann")
     assert "X-User-ID" in problem_of(named, 422, "unknown_field")["hint"]
     assert problem_of(http.get(PATH, params={"user": "ann"}), 422, "unknown_field")
-    twice = http.get(PATH, headers=[("X-User-ID", "bob"), ("X-User-ID", "ann")])
-    assert problem_of(twice, 422, "invalid_value")
+    for header in ("X-User-ID", "X-Workspace-ID"):
+        for second in ("default", "ann"):
+            twice = http.get(PATH, headers=[(header, "default"), (header, second)])
+            assert header in problem_of(twice, 422, "invalid_value")["detail"]
     for bad in ("a b", "x" * 129):
         assert problem_of(http.get(PATH, headers={"X-User-ID": bad}), 422, "invalid_value")["hint"]
     assert problem_of(http.get(PATH, headers=[(b"X-User-ID", "é".encode())]), 422, "invalid_value")

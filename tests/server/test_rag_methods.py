@@ -170,11 +170,13 @@ def test_an_unknown_method_is_refused_with_the_valid_ones(served: Served) -> Non
 
 
 def test_an_unknown_field_is_refused_with_the_valid_ones(served: Served) -> None:
-    for field in ("max_chunks", "document_filter", "as_of", "user", "conversation_owner", "pipeline_id"):
+    for field in ("max_chunks", "document_filter", "as_of", "user", "pipeline_id"):
         body = problem_of(served.query("notes", **{field: "x"}), 422, "unknown_field")
         assert body["valid"] == list(FIELDS)
     problem_of(served.query("notes", metadata_filter={"source": ["x"]}), 422, "invalid_value")
-    problem_of(served.query("notes", question=""), 422, "invalid_query")
+    for question, told in (("", "empty"), (None, "empty"), (5, "text"), (0, "text"), (["a"], "text"), ([], "text")):
+        problem = problem_of(served.query("notes", question=question), 422, "invalid_query")
+        assert told in problem["detail"] and "`question`" in problem["hint"]
     problem_of(served.query("notes", top_k=0), 422, "invalid_value")
 
 
@@ -324,6 +326,17 @@ ANN, BOB = {"X-User-ID": "ann"}, {"X-User-ID": "bob"}
 FOLLOW_UP = "Where is the seat of that company?"
 
 
+def test_a_shared_conversation_is_continued_by_another_user(served: Served) -> None:
+    served.ask(headers=ANN, conversation_id="shared")
+    theirs = {"conversation_id": "shared", "conversation_owner": "ann", "question": FOLLOW_UP}
+    problem_of(served.query("notes", BOB, **theirs), 404, "not_found")
+    path = "/api/v1/conversations/shared/share"
+    assert served.http.post(path, json={"shared": True}, headers=ANN).status_code == 200
+    used = served.ask(headers=BOB, **theirs)["method_details"]["conversation"]
+    assert (used["owner"], used["turn"], used["turns_used"]) == ("ann", 2, 1)
+    problem_of(served.query("notes", BOB, conversation_owner="ann"), 422, "invalid_value")
+
+
 def test_a_conversation_is_the_user_s_own(served: Served) -> None:
     first = served.ask(headers=ANN, conversation_id="wells")
     assert not told(first), "a first turn has no history, which is no deviation"
@@ -350,8 +363,9 @@ def test_a_rewrite_that_fails_falls_back_and_says_so(store: OneStore, served: Se
 def test_capabilities_tell_what_runs_here(served: Served) -> None:
     found = served.http.get("/capabilities").json()
     assert found["web_search"]["available"] is False
+    assert found["web_search"]["needs"] == "EVIGRAPH_WEB_SEARCH_KEY"
     assert set(found["methods"]) == set(METHODS)
-    assert found["knowledge_bases"] == {"available": True, "embedding_model": "hash-64"}
+    assert found["knowledge_bases"] == {"available": True, "embedding_model": "hash-64", "embedding_models": []}
 
 
 def test_bases_and_pipelines_over_http(served: Served) -> None:
@@ -396,11 +410,14 @@ def test_what_is_wrong_with_a_body_is_said(served: Served) -> None:
     problem_of(http.post("/knowledge-bases", json={"name": "x", "extra": 1}), 422, "unknown_field")
     problem_of(http.post("/knowledge-bases", json={"name": "notes"}), 409, "name_taken")
     foreign = {"name": "x", "embedding_model": "other"}
-    problem_of(http.post("/knowledge-bases", json=foreign), 409, "foreign_embedder")
+    problem_of(http.post("/knowledge-bases", json=foreign), 422, "unknown_embedder")
     problem_of(http.patch(f"/knowledge-bases/{base}", json={"embedding_model": "other"}), 422, "unknown_field")
     problem_of(http.patch(f"/knowledge-bases/{base}", json={"name": None}), 422, "invalid_value")
     problem_of(http.post("/pipeline", json={"name": "x"}), 422, "invalid_value")
     problem_of(http.post("/pipeline", json={"name": "x", "knowledge_bases": ["kb-none"]}), 404, "not_found")
+    for defaults in ([], "", 0, False, "mode"):
+        wrong = {"name": "x", "knowledge_bases": [base], "defaults": defaults}
+        problem_of(http.post("/pipeline", json=wrong), 422, "invalid_value")
     bad = {"name": "x", "knowledge_bases": [base], "defaults": {"question": "y"}}
     problem_of(http.post("/pipeline", json=bad), 422, "unknown_field")
     served.bases["none"] = "kb-none"

@@ -148,3 +148,16 @@ def test_passages_of_before_trees_rest_on_nothing(client: Any) -> None:
     for _ in range(2):
         MIGRATIONS[version](client, False)
         assert client.query("SELECT text, level, supports FROM passages").result_rows == [("Kept", 0, [])]
+
+
+def test_bases_of_before_have_the_model_of_their_workspace(client: Any) -> None:
+    version = [migration.__name__.endswith("embedding_models") for migration in MIGRATIONS].index(True)
+    build(client, version)
+    made = "workspace, base_id, version, name, description, llm_model, deleted, created_at, at"
+    client.command(f"INSERT INTO knowledge_bases ({made}) VALUES ('w', 'kb', 1, 'n', '', '', false, now(), now())")
+    held = "workspace, revision_key, base_id, document_id"
+    client.command(f"INSERT INTO knowledge_base_documents ({held}) VALUES ('w', 7, 'kb', 'd')")
+    migrate(client)
+    bases = client.query("SELECT embedding_model, embedding_dimension FROM knowledge_bases").result_rows
+    documents = client.query("SELECT revision_key, embedding_model FROM knowledge_base_documents").result_rows
+    assert (list(bases), list(documents)) == ([("", 0)], [(7, "")])

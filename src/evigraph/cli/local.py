@@ -14,6 +14,7 @@ from evigraph.cli.values import generation_or_time
 from evigraph.engine import Evigraph
 from evigraph.query.request import parse
 from evigraph.reports import Progress
+from evigraph.store.knowledge_bases import of_own_models
 from evigraph.wire import answer_to_wire, plain
 
 
@@ -101,7 +102,8 @@ class LocalEngine:
         return report
 
     def reembed(self, *, progress: Callable[[Progress], None] | None = None) -> Json:
-        return {"generation": self.engine.reembed(progress=progress)}
+        done = self.engine.reembed(progress=progress)
+        return {"generation": done, "left_alone": of_own_models(self.engine.store, self.engine.workspace)}
 
     def jobs(self) -> list[Json]:
         found: list[Json] = plain(self.engine.jobs())

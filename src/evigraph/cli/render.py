@@ -220,4 +220,6 @@ def shorten(text: str, width: int) -> str:
 def _where(item: Mapping[str, Any]) -> str:
     """Source where it says more than the id, and the page where there is one."""
     name = item["source"] or item["document_id"]
+    if item.get("web"):
+        return f"{name} (web)"
     return f"{name} p. {item['page']}" if item.get("page") else str(name)

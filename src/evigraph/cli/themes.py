@@ -231,8 +231,9 @@ def built(found: Json) -> None:
     )
     if cost["calls"]:
         say(
-            f"the chat model was asked {cost['calls']} times ({cost['failed']} failed): {cost['prompt_tokens']} + "
-            f"{cost['completion_tokens']} tokens; {found['estimate']['calls']} calls were expected"
+            f"the chat model was asked {cost['calls']} times ({cost['failed']} failed): "
+            f"{_told(cost['prompt_tokens'])} + {_told(cost['completion_tokens'])} tokens; "
+            f"{found['estimate']['calls']} calls were expected"
         )
     levels(found["levels"])
     for warning in found["warnings"]:
@@ -241,3 +242,7 @@ def built(found: Json) -> None:
 
 def _percent(share: float) -> str:
     return f"{share * 100:.1f} %"
+
+
+def _told(tokens: int | None) -> str:
+    return "?" if tokens is None else str(tokens)

@@ -210,8 +210,10 @@ def _warnings(outcome: Outcome, metered: Metered, gone: Exception | None) -> tup
         found.append(f"{outcome.obeyed} sentences of the chat model that gave or repeated such an order were left out")
     if outcome.removed:
         found.append(f"{outcome.removed} citations of sentences that do not exist were removed")
+    if metered.cut:
+        found.append(f"{metered.cut} replies were cut at their longest (EVIGRAPH_CHAT_REPLY_TOKENS)")
     if metered.unreported:
-        found.append(f"{metered.unreported} replies came without a token account and are not in the sums")
+        found.append(f"{metered.unreported} replies did not tell all of their tokens; how many were used is not known")
     return tuple(found)
 
 

@@ -201,7 +201,7 @@ class _Runner:
 
     def _gold_id(self, item: Chunk | Citation) -> str:
         """The corpus id of the document an item comes from."""
-        if self.dataset.gold_by == "document_id":
+        if item.web or self.dataset.gold_by == "document_id":
             return item.document_id
         if item.source not in self._ids:
             # A source may carry the folder's own path in front of the relative one gold names.

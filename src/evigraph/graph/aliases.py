@@ -94,8 +94,9 @@ def propose(snapshot: Snapshot, *, limit: int = 50) -> list[AliasProposal]:
     entities of most passages, vectors for `COMPARED_BY_VECTOR` of them; forms for all, of which the first `FORM_PAIRS`
     that stand for one entity alone are weighed."""
     entities = snapshot.named_entities(COMPARED)
-    vectors = snapshot.entity_vectors([entity.entity_id for entity in entities[:COMPARED_BY_VECTOR]])
-    found = candidates(entities, snapshot.forms_that_are_names(FORM_PAIRS), vectors)[:PAIRS_WEIGHED]
+    compared = [entity.entity_id for entity in entities[:COMPARED_BY_VECTOR]]
+    vectors = [space.entity_vectors(compared) for space in snapshot.by_space()]
+    found = candidates(entities, snapshot.forms_that_are_names(FORM_PAIRS), *vectors)[:PAIRS_WEIGHED]
     involved = sorted({entity_id for candidate in found for entity_id in candidate.pair})
     together = snapshot.together(involved, limit=SHARED_PASSAGES)
     profiles = snapshot.profiles(involved)
@@ -107,11 +108,13 @@ def propose(snapshot: Snapshot, *, limit: int = 50) -> list[AliasProposal]:
 def candidates(
     entities: Sequence[NamedEntity],
     forms: Iterable[tuple[FormKind, str, str]],
-    vectors: Mapping[str, NDArray[np.float32]],
+    *vectors: Mapping[str, NDArray[np.float32]],
 ) -> list[Candidate]:
-    """Each pair once, by its most telling kind, best first."""
+    """Each pair once, by its most telling kind, best first. `vectors` are those of one embedding model each: of
+    different models none are compared."""
     best: dict[tuple[str, str], Candidate] = {}
-    for candidate in (*_by_form(forms), *_by_spelling(entities), *_by_vector(entities, vectors)):
+    near = [candidate for of_model in vectors for candidate in _by_vector(entities, of_model)]
+    for candidate in (*_by_form(forms), *_by_spelling(entities), *near):
         known = best.get(candidate.pair)
         if known is None or known.worth < candidate.worth:
             best[candidate.pair] = candidate

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
+from evigraph.models.embedders import Embedders
 from evigraph.models.ports import Embedder
+from evigraph.store.knowledge_bases import BaseRow
 from evigraph.store.rows import FactVector
 from evigraph.store.staging import identify
 from evigraph.types import CO_OCCURS, RELATED_TO, Assertion, Extraction
@@ -76,3 +78,24 @@ def assertion_text(assertion: Assertion) -> str:
         return assertion.description
     predicate = assertion.predicate.replace("_", " ").lower()
     return f"{assertion.subject_name} {predicate} {assertion.object_name}"
+
+
+class RunEmbedders:
+    """The embedding models of one index run: that of the workspace, and those that knowledge bases have as their own.
+    A document is embedded with the model of the base that it belongs to."""
+
+    def __init__(self, main: Embedder, embedders: Embedders) -> None:
+        self._embedders = embedders
+        self._facts: dict[str, FactEmbedder] = {}
+        self.main = main
+
+    def of(self, base: BaseRow | None) -> Embedder:
+        """The model for documents of a base, or of none. Raises `EmbedderNotConfigured`."""
+        if base is None or not base.embedding_model:
+            return self.main
+        whose = f"knowledge base {base.base_id}"
+        return self._embedders.required(base.embedding_model, base.embedding_dimension, whose)
+
+    def facts(self, embedder: Embedder) -> FactEmbedder:
+        """What embeds facts with this model, and remembers their vectors."""
+        return self._facts.setdefault(embedder.name, FactEmbedder(embedder))

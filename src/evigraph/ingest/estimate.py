@@ -31,14 +31,17 @@ class Estimator(Indexer):
                 errors.append(document)
                 continue
             documents += 1
-            before = self.store.known(self.workspace, [document.document_id]).get(document.document_id)
+            known = self.store.known(self.workspace, [document.document_id])
+            self.membership.look_up(known)
+            before = known.get(document.document_id)
             if before and self._serves(document, before):
                 unchanged += 1
                 continue
             opening = next((part.text[:4000] for part in document.segments()), "")
+            embedder = self.embedders.of(self.membership.home(document.document_id))
             language = detect_language(f"{document.title}\n{opening}")
             # The number of a revision that does not exist; no reply is stored under it.
-            for window in batched(self._passages(document, 0, language), WINDOW):
+            for window in batched(self._passages(document, 0, language, embedder), WINDOW):
                 passages += len(window)
                 self.extractor.estimate(window, title=document.title)
         account = self.extractor.account or ExtractionAccount(model="")

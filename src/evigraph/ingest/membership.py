@@ -8,7 +8,7 @@ from evigraph.errors import OtherBase
 from evigraph.ingest.sources import SourceDocument
 from evigraph.reports import FileError
 from evigraph.store import Store
-from evigraph.store.knowledge_bases import bases_of, get_base, stage_members
+from evigraph.store.knowledge_bases import BaseRow, bases_of, get_base, stage_members, standing_bases
 from evigraph.store.rows import KnownRevision
 from evigraph.types import DocumentInfo
 
@@ -28,19 +28,32 @@ class Membership:
         self._workspace = workspace
         self.base: str | None = None
         self._homes: dict[str, str] = {}
+        self._bases: dict[str, BaseRow] = {}
         self._visible: set[str] = set()
 
     def require_base(self) -> None:
         """Raises `NotFound` where the base that is indexed into is no more. To be asked again before publishing, under
         the store's lock, since it may be deleted at any time."""
         if self.base is not None:
-            get_base(self._store, self._workspace, self.base)
+            self._bases[self.base] = get_base(self._store, self._workspace, self.base)
 
     def look_up(self, known: Mapping[str, KnownRevision]) -> None:
         """Find out where the visible ones of a batch's documents belong."""
         visible = {name: before.revision for name, before in known.items() if not before.deleted}
         self._visible = set(visible)
         self._homes = bases_of(self._store, self._workspace, visible)
+        if not self._bases.keys() >= set(self._homes.values()):
+            self._bases |= {base.base_id: base for base in standing_bases(self._store, self._workspace)}
+
+    def home(self, document_id: str) -> BaseRow | None:
+        """The base that a document of the batch belongs to, or will; None for none."""
+        base = self.base or self._homes.get(document_id)
+        return None if base is None else self._bases.get(base)
+
+    @property
+    def all_of_own_model(self) -> bool:
+        """Whether the base that is indexed into has an embedding model of its own."""
+        return self.base is not None and bool(self._bases[self.base].embedding_model)
 
     def refusal(self, document: SourceDocument) -> FileError | None:
         """Why a document cannot be indexed here: it is visible, and belongs elsewhere."""
@@ -59,12 +72,8 @@ class Membership:
 
     def stage(self, revisions: Mapping[str, int]) -> None:
         """Record where revisions belong that are about to be published."""
-        homes = {name: self.base or self._homes.get(name) for name in revisions}
-        stage_members(
-            self._store,
-            self._workspace,
-            [(name, number, home) for name, number in revisions.items() if (home := homes[name]) is not None],
-        )
+        members = [(name, number, home) for name, number in revisions.items() if (home := self.home(name)) is not None]
+        stage_members(self._store, self._workspace, members)
 
     def of_this(self, documents: Iterable[DocumentInfo]) -> list[DocumentInfo]:
         """Those of some visible documents that belong to the base that is indexed into, or to none if that is meant."""

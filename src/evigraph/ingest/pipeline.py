@@ -17,9 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.errors import EmptyDocument, EvigraphError, InvalidItem, ReadError, TokenBudgetReached
+from evigraph.errors import (
+    EmbedderNotConfigured,
+    EmptyDocument,
+    EvigraphError,
+    InvalidItem,
+    ReadError,
+    TokenBudgetReached,
+)
 from evigraph.ingest.chunk import CHUNKER, chunk
-from evigraph.ingest.embed import FactEmbedder
+from evigraph.ingest.embed import RunEmbedders
 from evigraph.ingest.extraction import RunExtractor, distinct
 from evigraph.ingest.extractors import Extractor
 from evigraph.ingest.fingerprint import Fingerprint, TreeMark
@@ -30,6 +37,7 @@ from evigraph.ingest.sources import SourceDocument
 from evigraph.ingest.sync import Mirror, is_gone, mirrors
 from evigraph.ingest.tally import Tally
 from evigraph.ingest.tree.run import RunTrees
+from evigraph.models.embedders import Embedders
 from evigraph.models.ports import ChatModel, Embedder
 from evigraph.reports import FileError, IndexedDocument, IndexReport, Progress
 from evigraph.store import Store
@@ -70,22 +78,22 @@ class Indexer:
         settings: Settings,
         *,
         chat: Callable[[], ChatModel | None] = lambda: None,
+        embedders: Embedders | None = None,
     ) -> None:
         self.store = store
         self.workspace = workspace
-        self.embedder = embedder
+        self.embedders = RunEmbedders(embedder, embedders or Embedders(lambda: embedder, {}))
         self.extractor = RunExtractor(extractor, store, workspace)
         self.settings = settings
-        self.facts = FactEmbedder(embedder)
-        self.trees = RunTrees(store, workspace, embedder, chat, settings)
+        self.trees = RunTrees(store, workspace, chat, settings)
         self.membership = Membership(store, workspace)
         self.build_tree = False
         self.documents: list[IndexedDocument] = []
         self.errors: list[FileError] = []
         self.seen: set[str] = set()
-        self.staged: list[StagedPassages] = []
+        self.staged: list[tuple[str, StagedPassages]] = []
         self.finished: list[tuple[Publication, IndexedDocument]] = []
-        """Prepared, not yet visible: parts of documents, and documents that are complete."""
+        """Prepared, not yet visible: parts of documents with the model that embedded them, and complete documents."""
         self.passages = 0
 
     def run(
@@ -97,6 +105,8 @@ class Indexer:
         self.origin, self.build_tree = options.origin, options.build_tree
         self.membership.base = options.knowledge_base
         self.membership.require_base()
+        if self.membership.all_of_own_model:
+            self.embedders.of(self.membership.home(""))
         self.report = reporter(self, progress, inputs, options.root)
 
         def found() -> Iterator[SourceDocument | FileError]:
@@ -132,7 +142,9 @@ class Indexer:
     ) -> IndexReport:
         started = time.monotonic()
         with self.store.maintenance(), recorded(self.store, self.workspace, kind, detail) as record:
-            self.store.claim_embedder(self.workspace, self.embedder.name, self.embedder.dimension)
+            if not self.membership.all_of_own_model:
+                main = self.embedders.main
+                self.store.claim_embedder(self.workspace, main.name, main.dimension)
             for batch in batched(found(), LOOKAHEAD):
                 before = self.passages
                 self._index_batch(batch)
@@ -186,7 +198,7 @@ class Indexer:
             try:
                 prepared = self._index_document(document, revisions[document_id], known.get(document_id))
                 self.finished.append(prepared)
-            except (ReadError, OSError, TokenBudgetReached) as error:
+            except (ReadError, OSError, TokenBudgetReached, EmbedderNotConfigured) as error:
                 self._fail(document, error)
             self.report(document.source)
         self._flush()
@@ -195,12 +207,13 @@ class Indexer:
         self, document: SourceDocument, revision: int, before: KnownRevision | None
     ) -> tuple[Publication, IndexedDocument]:
         tally = Tally()
+        embedder = self.embedders.of(self.membership.home(document.document_id))
         replaced = Fingerprint.read(before.content_hash) if before and not before.deleted else None
         with_tree = self.build_tree or (replaced is not None and replaced.keeps_tree(self._payload_hash(document)))
-        for part in self._prepare(document, revision, tally, with_tree=with_tree):
-            self.staged.append(part)
+        for part in self._prepare(document, revision, tally, embedder, with_tree=with_tree):
+            self.staged.append((embedder.name, part))
             self.passages += sum(not passage.level for passage in part.passages)
-            if sum(len(item.passages) for item in self.staged) >= FLUSH_PASSAGES:
+            if sum(len(item.passages) for _, item in self.staged) >= FLUSH_PASSAGES:
                 self._flush()
                 self.report(document.source)
         if not tally.passages:
@@ -221,9 +234,9 @@ class Indexer:
 
     def _flush(self) -> None:
         """Stage what is prepared, then publish the documents that are complete."""
-        if self.staged:
-            self.store.stage(self.workspace, self.embedder.name, self.staged)
-            self.staged.clear()
+        for model in dict.fromkeys(model for model, _ in self.staged):
+            self.store.stage(self.workspace, model, [part for name, part in self.staged if name == model])
+        self.staged.clear()
         if self.finished:
             with self.store.writing:
                 self.membership.require_base()
@@ -234,7 +247,7 @@ class Indexer:
     # ---------------------------------------------------------------- one document
 
     def _prepare(
-        self, document: SourceDocument, revision: int, tally: Tally, *, with_tree: bool
+        self, document: SourceDocument, revision: int, tally: Tally, embedder: Embedder, *, with_tree: bool
     ) -> Iterator[StagedPassages]:
         """Chunk, extract and embed one document, a window at a time; then the summaries of its tree."""
         key = revision_key(document.document_id, revision)
@@ -244,9 +257,9 @@ class Indexer:
         tally.language = detect_language(f"{document.title}\n{first.text[:4000]}")
         for parts in batched(document.segments(), 8):
             self.store.stage_text(self.workspace, [(key, part.start, part.text) for part in parts])
-        tree = self.trees.builder(document, revision, tally.language) if with_tree else None
-        for window in batched(self._passages(document, revision, tally.language), WINDOW):
-            part = self._prepare_window(document, window, tally)
+        tree = self.trees.builder(document, revision, tally.language, embedder) if with_tree else None
+        for window in batched(self._passages(document, revision, tally.language, embedder), WINDOW):
+            part = self._prepare_window(document, window, tally, embedder)
             yield part
             if tree is not None:
                 tree.add(part.passages, part.vectors)
@@ -254,8 +267,10 @@ class Indexer:
             yield from tree.nodes()
             tally.add_tree(tree, self.trees.close(tree))
 
-    def _passages(self, document: SourceDocument, revision: int, language: str) -> Iterator[Passage]:
-        limits: Any = {"max_tokens": self.embedder.max_tokens, "count_tokens": self.embedder.count_tokens}
+    def _passages(
+        self, document: SourceDocument, revision: int, language: str, embedder: Embedder
+    ) -> Iterator[Passage]:
+        limits: Any = {"max_tokens": embedder.max_tokens, "count_tokens": embedder.count_tokens}
 
         def chunked() -> Iterator[Passage]:
             return chunk(document, revision=revision, language=language, **limits)
@@ -266,12 +281,14 @@ class Indexer:
             document.document_id, revision=revision, language=language, chunked=chunked, **limits
         )
 
-    def _prepare_window(self, document: SourceDocument, window: Sequence[Passage], tally: Tally) -> StagedPassages:
+    def _prepare_window(
+        self, document: SourceDocument, window: Sequence[Passage], tally: Tally, embedder: Embedder
+    ) -> StagedPassages:
         extractor = document.given or self.extractor
         extraction = distinct(extractor.extract(window, title=document.title, language=tally.language))
-        vectors = self.embedder.embed([passage.searchable_text for passage in window])
+        vectors = embedder.embed([passage.searchable_text for passage in window])
         terms = [Counter(analyse(passage.searchable_text, tally.language)) for passage in window]
-        facts = self.facts.embed(document.document_id, extraction, embedded=tally.entities)
+        facts = self.embedders.facts(embedder).embed(document.document_id, extraction, embedded=tally.entities)
         tally.add(window, terms, extraction)
         return StagedPassages(
             passages=window,

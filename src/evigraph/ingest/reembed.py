@@ -10,6 +10,7 @@ from evigraph.models.ports import Embedder
 from evigraph.reports import Progress
 from evigraph.store import Store, vectors
 from evigraph.store.jobs import recorded
+from evigraph.store.knowledge_bases import of_own_models
 
 BATCH = 256
 
@@ -17,7 +18,8 @@ BATCH = 256
 def reembed(
     store: Store, workspace: str, embedder: Embedder, progress: Callable[[Progress], None] | None = None
 ) -> int:
-    """Embed every stored passage and fact with `embedder`, then switch; return the generation of the switch.
+    """Embed every stored passage and fact with `embedder`, then switch; return the generation of the switch. Documents
+    of knowledge bases that have a model of their own are left alone, and counted in the job's record.
 
     Until then queries use the old vectors. An interrupted run resumes where it stopped. Raises `NotSupported` if the
     new model reads fewer tokens than a stored passage has.
@@ -40,6 +42,8 @@ def reembed(
                     seconds = time.monotonic() - started
                     progress(Progress(documents_done=0, documents_total=0, passages=done, source=what, seconds=seconds))
         record.note(vectors=done)
+        if left_alone := of_own_models(store, workspace):
+            record.note(left_alone=left_alone)
         return _switch(store, workspace, embedder)
 
 

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from evigraph.config import Settings
 from evigraph.errors import InvalidValue, ModelNotConfigured
-from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.models.advice import Advice, server_advice
+from evigraph.models.ports import ChatModel, Embedder, Reranker, WebSearch
 
 
-def make_embedder(settings: Settings) -> Embedder:
+def make_further_embedder(settings: Settings, name: str) -> Embedder:
+    """The embedder that `settings.embedders` has under this name, made as `make_embedder` makes the main one. What its
+    entry leaves out is as the settings say; the key only where it goes to the same address."""
+    entry = settings.embedders[name]
+    given = {field: value for field in type(entry).model_fields if (value := getattr(entry, field)) is not None}
+    if "embedding_url" in given and "embedding_api_key" not in given:
+        given["embedding_api_key"] = None
+    try:
+        return make_embedder(settings.model_copy(update=given), advice=_entry_advice(name, given))
+    except (InvalidValue, ModelNotConfigured) as error:
+        # Their remedies name the settings of the main embedder.
+        where = f"in EVIGRAPH_EMBEDDERS, entry {name!r}"
+        raise type(error)(f"{where}: {error}", hint=f"{where}: {error.hint}") from error
+
+
+def _entry_advice(name: str, given: Container[str]) -> Advice:
+    """Names each setting where it is looked for: in the entry, or, where that leaves it out, among those of the main
+    embedder. A key is nowhere but beside its address."""
+    fields = {"url": "embedding_url", "key": "embedding_api_key", "model": "embedding_model"}
+    named = {
+        part: f"`{field}` of entry {name!r} in EVIGRAPH_EMBEDDERS" if field in given else f"EVIGRAPH_{field.upper()}"
+        for part, field in fields.items()
+    }
+    return server_advice(**named)
+
+
+def make_embedder(settings: Settings, *, advice: Advice | None = None) -> Embedder:
     """The embedder `settings.embedder` names: `minilm`, `openai`, or a model folder.
 
-    Weights and connections are opened on first use. Raises `ModelNotConfigured` when `openai` lacks its
+    Weights and connections are opened on first use; `advice` names the settings of a server in errors, where they are
+    not those of the main embedder. Raises `ModelNotConfigured` when `openai` lacks its
     address or model, `InvalidValue` when the value is neither a known name nor a folder, and what the
     adapters raise.
     """
@@ -23,7 +52,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
         return OnnxEmbedder.minilm(threads=settings.threads)
     if settings.embedder == "openai":
-        return _openai_embedder(settings)
+        return _openai_embedder(settings, advice)
     folder = Path(settings.embedder).expanduser()
     if not folder.is_dir():
         raise InvalidValue(
@@ -52,6 +81,7 @@ def make_chat(settings: Settings) -> ChatModel | None:
         settings.chat_url,
         settings.chat_model,
         _secret(settings.chat_api_key),
+        max_tokens=settings.chat_reply_tokens,
         timeout=settings.model_timeout,
         retries=settings.model_retries,
         concurrency=settings.model_concurrency,
@@ -80,6 +110,22 @@ def make_reranker(settings: Settings) -> Reranker | None:
     return OnnxReranker.from_folder(folder, threads=settings.threads)
 
 
+def make_web_search(settings: Settings) -> WebSearch | None:
+    """The search service of `settings`; None without a key. Raises `InvalidValue` for a malformed address or key."""
+    key = _secret(settings.web_search_key)
+    if not key or not key.strip():
+        return None
+    from evigraph.models.web import HttpWebSearch
+
+    return HttpWebSearch(
+        settings.web_search_url,
+        key,
+        timeout=settings.web_search_timeout,
+        retries=settings.model_retries,
+        concurrency=settings.model_concurrency,
+    )
+
+
 def _http_reranker(settings: Settings) -> Reranker:
     from evigraph.models.rerank import HttpReranker
 
@@ -101,7 +147,7 @@ def _http_reranker(settings: Settings) -> Reranker:
     )
 
 
-def _openai_embedder(settings: Settings) -> Embedder:
+def _openai_embedder(settings: Settings, advice: Advice | None) -> Embedder:
     from evigraph.models.openai_compatible import OpenAIEmbedder
 
     lacking = [
@@ -125,6 +171,7 @@ def _openai_embedder(settings: Settings) -> Embedder:
         timeout=settings.model_timeout,
         retries=settings.model_retries,
         concurrency=settings.model_concurrency,
+        advice=advice,
     )
 
 

@@ -1,4 +1,4 @@
-"""One JSON POST to a model server, with everything that can go wrong turned into a typed error.
+"""One JSON POST to a model server, or one like it, with everything that can go wrong turned into a typed error.
 
 Timeouts and retries follow one rule: what may pass by itself (no connection, timeout, 429, 5xx, a broken
 body) is tried again, what will not (any other 4xx, a redirect, a reply that is not JSON) is reported at once.
@@ -16,9 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from evigraph.errors import InvalidValue, ModelBadResponse, ModelError, ModelTimeout, ModelUnavailable
+from evigraph.models.advice import Advice, model_advice
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,6 +35,8 @@ MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 8.0
+
+Body = TypeVar("Body", bound=BaseModel)
 
 
 class _Transient(Exception):
@@ -47,7 +52,8 @@ class _Transient(Exception):
 class ModelServer:
     """An OpenAI-compatible server as seen by one adapter; safe to share between threads.
 
-    `setting` is the stem of the settings named in hints (`EVIGRAPH_CHAT` gives `EVIGRAPH_CHAT_URL`).
+    `setting` is the stem of the settings named in hints (`EVIGRAPH_CHAT` gives `EVIGRAPH_CHAT_URL`); `advice` gives the
+    hints where it is no model server.
     `timeout` is in seconds for one attempt as a whole; `retries` the number of attempts.
     """
 
@@ -56,6 +62,7 @@ class ModelServer:
         url: str,
         *,
         setting: str,
+        advice: Advice | None = None,
         api_key: str | None = None,
         timeout: float = 60.0,
         retries: int = 3,
@@ -63,13 +70,13 @@ class ModelServer:
         first_wait: float = _FIRST_WAIT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
     ) -> None:
-        self.url, self.shown_url = _checked_url(url, setting)
-        self.setting = setting
+        self.advice = advice or model_advice(setting)
+        self.url, self.shown_url = _checked_url(url, self.advice)
         self.timeout = timeout
         self.retries = retries
         self.first_wait = first_wait
         self.max_response_bytes = max_response_bytes
-        self._api_key = _checked_key(api_key, setting)
+        self._api_key = _checked_key(api_key, self.advice)
         self._slots = threading.BoundedSemaphore(concurrency)
         self._lock = threading.Lock()
         self._client: httpx2.Client | None = None
@@ -83,6 +90,21 @@ class ModelServer:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+
+    def ask(self, path: str, payload: dict[str, Any], shape: type[Body], *, otherwise: str) -> Body:
+        """Sends `payload` as `post` does and returns the reply as a `shape`. `otherwise` is the remedy in the
+        `ModelBadResponse` raised where it is none."""
+        reply = self.post(path, payload)
+        try:
+            return shape.model_validate(reply)
+        except ValidationError as error:
+            # The places suffice; pydantic's own text would quote the reply.
+            places = sorted({".".join(str(step) for step in issue["loc"]) for issue in error.errors()})
+        raise self.unusable(f"missing or malformed: {', '.join(places[:3])}", otherwise)
+
+    def unusable(self, what: str, remedy: str) -> ModelBadResponse:
+        """The error for a reply that cannot be used, and why."""
+        return ModelBadResponse(f"{self.shown_url} sent an unusable reply: {what}", hint=remedy)
 
     def post(self, path: str, payload: dict[str, Any]) -> dict[str, Any]:
         """Sends `payload` to `{url}{path}` and returns the JSON object of the reply.
@@ -132,7 +154,7 @@ class ModelServer:
             if len(body) > self.max_response_bytes:
                 raise ModelBadResponse(
                     f"{self.shown_url} sent more than {self.max_response_bytes:,} bytes",
-                    hint=f"check that {self.setting}_URL is the address of a model server",
+                    hint=f"check that {self.advice.url} is the address of {self.advice.server}",
                 )
             # The client's own timeout starts anew with each piece; a trickle would never end.
             if time.monotonic() > until:
@@ -148,25 +170,12 @@ class ModelServer:
         if status in _TRANSIENT and wait is not None and wait > self.timeout:
             raise ModelUnavailable(
                 f"{self.shown_url} answered {status} and asks to wait {wait:.0f} s",
-                hint=f"try again later, or raise EVIGRAPH_MODEL_TIMEOUT to {wait:.0f} or more",
+                hint=f"try again later, or raise {self.advice.timeout} to {wait:.0f} or more",
             )
-        error = ModelUnavailable(f"{self.shown_url} answered {status}{said}", hint=self._status_hint(status))
+        error = ModelUnavailable(f"{self.shown_url} answered {status}{said}", hint=self.advice.for_status(status))
         if status in _TRANSIENT:
             raise _Transient(error, wait)
         raise error
-
-    def _status_hint(self, status: int) -> str:
-        if status in (401, 403):
-            return f"set {self.setting}_API_KEY to a key this server accepts"
-        if status == 404:
-            return f"check {self.setting}_URL (up to and including `/v1`) and {self.setting}_MODEL"
-        if status == 429:
-            return "lower EVIGRAPH_MODEL_CONCURRENCY, or try again later"
-        if status >= 500:
-            return f"the server at {self.setting}_URL is in trouble; look at its log or try again later"
-        if 300 <= status < 400:
-            return f"redirects are not followed; set {self.setting}_URL to the final address"
-        return f"check {self.setting}_MODEL and that the request fits the model's context"
 
     def _excerpt(self, body: bytes) -> str:
         text = " ".join(body[:2000].decode("utf-8", "replace").split())
@@ -182,14 +191,14 @@ class ModelServer:
         if not isinstance(reply, dict):
             raise ModelBadResponse(
                 f"{self.shown_url} sent a reply that is not a JSON object{self._excerpt(body)}",
-                hint=f"check that {self.setting}_URL is an OpenAI-compatible address ending in `/v1`",
+                hint=self.advice.wrong_shape,
             )
         return reply
 
     def _timed_out(self) -> ModelTimeout:
         return ModelTimeout(
             f"{self.shown_url} did not answer within {self.timeout:g} s",
-            hint=f"raise EVIGRAPH_MODEL_TIMEOUT, or check the server at {self.setting}_URL",
+            hint=f"raise {self.advice.timeout}, or check the server at {self.advice.url}",
         )
 
     @contextmanager
@@ -213,7 +222,7 @@ class ModelServer:
             raise _Transient(ModelUnavailable(cause, hint=self._url_hint())) from None
 
     def _url_hint(self) -> str:
-        return f"start the server, or correct {self.setting}_URL"
+        return f"start the server, or correct {self.advice.url}"
 
 
 def _backoff(error: Exception) -> bool | float:
@@ -244,7 +253,7 @@ def _retry_after(value: str | None) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def _checked_url(url: str, setting: str) -> tuple[str, str]:
+def _checked_url(url: str, advice: Advice) -> tuple[str, str]:
     """The base URL without a final slash, and a form of it without user, password and query, fit for
     messages."""
     import httpx2
@@ -254,18 +263,16 @@ def _checked_url(url: str, setting: str) -> tuple[str, str]:
     except (httpx2.InvalidURL, ValueError):
         parsed = httpx2.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise InvalidValue(
-            f"{setting}_URL is not an http(s) address", hint="write it as in `http://127.0.0.1:11434/v1`"
-        )
+        raise InvalidValue(f"{advice.url} is not an http(s) address", hint="write it as in `http://127.0.0.1:11434/v1`")
     shown = str(parsed.copy_with(username=None, password=None, query=None, fragment=None))
     return str(parsed).rstrip("/"), shown.rstrip("/")
 
 
-def _checked_key(api_key: str | None, setting: str) -> str | None:
+def _checked_key(api_key: str | None, advice: Advice) -> str | None:
     key = (api_key or "").strip()
     if not all("!" <= character <= "~" for character in key):
         raise InvalidValue(
-            f"{setting}_API_KEY holds characters that an HTTP header cannot carry",
+            f"{advice.key} holds characters that an HTTP header cannot carry",
             hint="copy the key again; it is printable ASCII without spaces",
         )
     return key or None

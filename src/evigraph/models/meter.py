@@ -28,6 +28,11 @@ def readable(reply: ChatReply) -> tuple[ChatReply, int]:
     return replace(reply, text=text, model=name, prompt_tokens=asked, completion_tokens=said), removed
 
 
+def known_sum(one: int | None, other: int | None) -> int | None:
+    """The sum of two counts, unknown (None) where one of them is."""
+    return None if one is None or other is None else one + other
+
+
 def _tokens(count: int | None) -> int | None:
     return count if isinstance(count, int) and 0 <= count < MOST_TOKENS else None
 
@@ -35,9 +40,10 @@ def _tokens(count: int | None) -> int | None:
 class Metered:
     """A `ChatModel` that counts, and whose replies are `readable`. Make one per query; safe across threads.
 
-    `calls` counts attempts by the caller, `failed` those that raised, `unreported` replies without a token
-    account (their tokens are in neither sum). `degrade` is told, in a sentence, when characters were removed;
-    `account` of every reply, and of None where a call brought none.
+    `calls` counts attempts by the caller, `failed` those that raised, `unreported` replies without a full token
+    account, `cut` those that a limit on their length ended. `prompt_tokens` and `completion_tokens` are those of all
+    replies, None where one did not tell. `degrade` is told, in a sentence, when characters were removed or a reply was
+    cut; `account` of every reply, and of None where a call brought none.
     """
 
     def __init__(
@@ -53,17 +59,18 @@ class Metered:
         self._lock = threading.Lock()
         self.calls = 0
         self.failed = 0
-        self.prompt_tokens = 0
-        self.completion_tokens = 0
+        self.prompt_tokens: int | None = 0
+        self.completion_tokens: int | None = 0
         self.unreported = 0
+        self.cut = 0
 
     @property
     def name(self) -> str:
         return self._chat.name
 
     @property
-    def total_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
+    def total_tokens(self) -> int | None:
+        return known_sum(self.prompt_tokens, self.completion_tokens)
 
     def complete(self, messages: Sequence[Message], *, model: str | None = None) -> ChatReply:
         with self._lock:
@@ -79,10 +86,13 @@ class Metered:
         with self._lock:
             if self._account is not None:
                 self._account(reply)
-            self.prompt_tokens += reply.prompt_tokens or 0
-            self.completion_tokens += reply.completion_tokens or 0
-            if reply.prompt_tokens is None and reply.completion_tokens is None:
+            self.prompt_tokens = known_sum(self.prompt_tokens, reply.prompt_tokens)
+            self.completion_tokens = known_sum(self.completion_tokens, reply.completion_tokens)
+            if reply.prompt_tokens is None or reply.completion_tokens is None:
                 self.unreported += 1
+            self.cut += reply.cut
         if removed and self._degrade is not None:
             self._degrade(f"chat model: characters that are no text were removed from its reply ({removed})")
+        if reply.cut and self._degrade is not None:
+            self._degrade("chat model: a reply was cut at its longest (EVIGRAPH_CHAT_REPLY_TOKENS)")
         return reply

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from evigraph.errors import ModelBadResponse
+from evigraph.models.advice import Advice
 from evigraph.models.http import ModelServer
 from evigraph.models.ports import ChatReply, Message, Vectors
 
 BATCH = 64
 """Texts per embedding request."""
-
-
-_Body = TypeVar("_Body", bound=BaseModel)
 
 
 class _Usage(BaseModel):
@@ -31,6 +29,7 @@ class _ChatMessage(BaseModel):
 
 class _Choice(BaseModel):
     message: _ChatMessage
+    finish_reason: str | None = None
 
 
 class _ChatBody(BaseModel):
@@ -96,7 +95,7 @@ class OpenAIChat:
         }
         if self.max_tokens is not None:
             payload["max_tokens"] = self.max_tokens
-        body = _validated(_ChatBody, self._server.post("/chat/completions", payload), self._server)
+        body = self._server.ask("/chat/completions", payload, _ChatBody, otherwise=self._server.advice.unusable)
         if not body.choices:
             raise _bad(self._server, "`choices` is empty")
         usage = body.usage or _Usage()
@@ -105,6 +104,7 @@ class OpenAIChat:
             model=body.model or chosen,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
+            cut=body.choices[0].finish_reason == "length",
         )
 
     def close(self) -> None:
@@ -116,7 +116,8 @@ class OpenAIEmbedder:
 
     The dimension is asked of the server once, by embedding one word, unless given. The model's tokenizer is
     unknown, so `count_tokens` is an upper estimate (see there) and text beyond `max_tokens` by it is cut off
-    before sending. That one text gives the same vector in any batch rests with the server.
+    before sending. That one text gives the same vector in any batch rests with the server. `advice` names the settings
+    in errors, where they are not `EVIGRAPH_EMBEDDING_URL` and its like.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class OpenAIEmbedder:
         retries: int = 3,
         concurrency: int = 4,
         server: ModelServer | None = None,
+        advice: Advice | None = None,
     ) -> None:
         self.name = model
         self.max_tokens = max_tokens
@@ -138,6 +140,7 @@ class OpenAIEmbedder:
         self._server = server or ModelServer(
             url,
             setting="EVIGRAPH_EMBEDDING",
+            advice=advice,
             api_key=api_key,
             timeout=timeout,
             retries=retries,
@@ -174,7 +177,7 @@ class OpenAIEmbedder:
     def _request(self, texts: Sequence[str]) -> Vectors:
         # Servers refuse an empty string; a space means the same to the model.
         payload = {"model": self.name, "input": [self._cut(text) or " " for text in texts]}
-        body = _validated(_EmbeddingBody, self._server.post("/embeddings", payload), self._server)
+        body = self._server.ask("/embeddings", payload, _EmbeddingBody, otherwise=self._server.advice.unusable)
         if len(body.data) != len(texts):
             raise _bad(self._server, f"{len(body.data)} vectors for {len(texts)} texts")
         positions = [item.index if item.index is not None else at for at, item in enumerate(body.data)]
@@ -216,17 +219,5 @@ def _cost(piece: re.Match[str]) -> int:
     return 2
 
 
-def _validated(shape: type[_Body], reply: dict[str, Any], server: ModelServer) -> _Body:
-    try:
-        return shape.model_validate(reply)
-    except ValidationError as error:
-        # The places suffice; pydantic's own text would quote the reply.
-        places = sorted({".".join(str(step) for step in issue["loc"]) for issue in error.errors()})
-        raise _bad(server, f"missing or malformed: {', '.join(places[:3])}") from None
-
-
 def _bad(server: ModelServer, what: str) -> ModelBadResponse:
-    return ModelBadResponse(
-        f"{server.shown_url} sent an unusable reply: {what}",
-        hint=f"check {server.setting}_MODEL and that {server.setting}_URL speaks the OpenAI interface",
-    )
+    return server.unusable(what, server.advice.unusable)

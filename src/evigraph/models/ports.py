@@ -42,12 +42,14 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatReply:
-    """A model's reply with its own token account; `None` where the server did not report one."""
+    """A model's reply with its own token account; `None` where the server did not report one. `cut` says that it ends
+    where a limit on its length fell, not where the model was done."""
 
     text: str
     model: str
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cut: bool = False
 
 
 class ChatModel(Protocol):
@@ -71,3 +73,25 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def score(self, question: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebResult:
+    """A page of the web as a search found it; `text` is what it says, in plain words."""
+
+    title: str
+    url: str
+    text: str
+
+
+class WebSearch(Protocol):
+    """Searches the web.
+
+    `search(query, limit)` returns at most `limit` results, the best first. Raises `ModelTimeout`, `ModelUnavailable` or
+    `ModelBadResponse`; whatever it raises or returns instead leaves the evidence as it was.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def search(self, query: str, limit: int) -> Sequence[WebResult]: ...

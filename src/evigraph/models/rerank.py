@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from evigraph.errors import ModelBadResponse
 from evigraph.models.http import ModelServer
+
+_REMEDY = "check EVIGRAPH_RERANK_MODEL and that EVIGRAPH_RERANK_URL answers `POST …/rerank`"
 
 
 class _Result(BaseModel):
@@ -60,12 +62,7 @@ class HttpReranker:
         # All are asked for: what a server leaves out would have no score.
         documents = [text or " " for text in texts]
         payload = {"model": self.name, "query": question, "documents": documents, "top_n": len(documents)}
-        try:
-            results = _RerankBody.model_validate(self._server.post("/rerank", payload)).results
-        except ValidationError as error:
-            # The places suffice; pydantic's own text would quote the reply.
-            places = sorted({".".join(str(step) for step in issue["loc"]) for issue in error.errors()})
-            raise self._bad(f"missing or malformed: {', '.join(places[:3])}") from None
+        results = self._server.ask("/rerank", payload, _RerankBody, otherwise=_REMEDY).results
         if len(results) != len(texts):
             raise self._bad(f"{len(results)} scores for {len(texts)} texts")
         scores = {result.index: result.relevance_score for result in results}
@@ -79,7 +76,4 @@ class HttpReranker:
         self._server.close()
 
     def _bad(self, what: str) -> ModelBadResponse:
-        return ModelBadResponse(
-            f"{self._server.shown_url} sent an unusable reply: {what}",
-            hint="check EVIGRAPH_RERANK_MODEL and that EVIGRAPH_RERANK_URL answers `POST …/rerank`",
-        )
+        return self._server.unusable(what, _REMEDY)

@@ -15,9 +15,9 @@ from evigraph.text.instructions import without_orders
 
 BEST_GRADE = 10
 PROMPT_CHARS = 48_000
-"""Characters of all passages together. Each gets an equal share of them, and no more."""
-LONGEST_PASSAGE = 2_000
+"""Characters of all passages together. Where they have more, the longest are cut, all to the same length."""
 SHORTEST_PASSAGE = 200
+"""Characters of each that are shown in any case."""
 MAX_REPLY = 50_000
 """Characters of a reply that are read."""
 
@@ -49,7 +49,7 @@ class ChatReranker:
 
 def messages(question: str, texts: Sequence[str], language: str = "en") -> list[Message]:
     """What the model is asked. Sentences that give orders to a model are left out of the passages."""
-    room = min(LONGEST_PASSAGE, max(SHORTEST_PASSAGE, PROMPT_CHARS // len(texts)))
+    room = _room(texts)
     passages = [
         f'<passage n="{number}">\n{defuse(without_orders(text[:room], language).text)}\n</passage>'
         for number, text in enumerate(texts, start=1)
@@ -58,6 +58,24 @@ def messages(question: str, texts: Sequence[str], language: str = "en") -> list[
         Message(role="system", content=SYSTEM),
         Message(role="user", content="\n".join([*passages, "", f"Question: {defuse(question)}"])),
     ]
+
+
+def cut_short(texts: Sequence[str]) -> int:
+    """How many of some passages the model is shown the beginning of alone."""
+    room = _room(texts)
+    return sum(len(text) > room for text in texts)
+
+
+def _room(texts: Sequence[str]) -> int:
+    """Characters of a passage that are shown: what the longest can have once all shorter ones are whole."""
+    left = PROMPT_CHARS
+    lengths = sorted(map(len, texts))
+    for place, length in enumerate(lengths):
+        share = left // (len(lengths) - place)
+        if length > share:
+            return max(SHORTEST_PASSAGE, share)
+        left -= length
+    return PROMPT_CHARS
 
 
 def read_grades(reply: str, count: int) -> list[float]:

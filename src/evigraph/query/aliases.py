@@ -102,10 +102,11 @@ def by_spelling(run: Run, typed: Sequence[Typed]) -> dict[Typed, Alias]:
     found: dict[Typed, Alias] = {}
     if not compared or not run.counts.passages:
         return found
-    for item, vector in zip(compared, run.embedder().embed([item.text for item in compared]), strict=True):
+    identities = run.snapshot.identities
+    for item, nearest in zip(compared, _nearest(run, [item.text for item in compared]), strict=True):
         alike: dict[str, float] = {}
-        for entity_id, _ in run.snapshot.nearest_entities(vector, NEAREST):
-            members = run.snapshot.identities.members.get(entity_id, (entity_id,))
+        for entity_id in nearest:
+            members = identities.members.get(entity_id, (entity_id,))
             likeness = max(same_spelling(item.key, split_entity_id(member)[0]) for member in members)
             if likeness >= SIMILAR:
                 key = split_entity_id(entity_id)[0]
@@ -114,6 +115,16 @@ def by_spelling(run: Run, typed: Sequence[Typed]) -> dict[Typed, Alias]:
             best = max(alike.values())
             found[item] = _alias(item, "similar", "spelling", tuple(sorted(k for k in alike if alike[k] == best)))
     return found
+
+
+def _nearest(run: Run, texts: list[str]) -> list[list[str]]:
+    """For each text the entities nearest to it, in every embedding space; each as the whole scope shows it."""
+    found: list[dict[str, None]] = [{} for _ in texts]
+    for snapshot, embedder in run.sights():
+        for at, vector in zip(found, embedder.embed(texts), strict=True):
+            for entity_id, _ in snapshot.nearest_entities(vector, NEAREST):
+                at[run.snapshot.identities.of(entity_id)] = None
+    return [list(at) for at in found]
 
 
 def _alias(item: Typed, via: Literal["form", "similar"], kind: str, keys: tuple[str, ...]) -> Alias:

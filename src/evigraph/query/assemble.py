@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from evigraph.query.ledger import Stage
 from evigraph.query.run import Run, Signals
 from evigraph.query.strategy import candidates
 from evigraph.store.keys import PassageKey
@@ -27,19 +28,35 @@ def assemble(run: Run) -> None:
     """Leave chunks, entities and relationships in the run, cut to the request's limits, counts before and after."""
     found, request = run.retrieved, run.request
     given = len(found.passages) + len(found.summaries)
-    with run.ledger.stage("assemble", given=given) as stage:
+    with run.ledger.stage("assemble", given=given, of="passages") as stage:
         wanted = candidates(request)
         chunks = _chunks(run, found.passages[:wanted]) + list(found.summaries[: request.max_chunks])
         limit = f"max_chunks {wanted}" if wanted == request.max_chunks else f"the {wanted} candidates of the reranker"
-        stage.lose(given - len(chunks), f"beyond {limit}")
+        beyond = max(0, len(found.passages) - wanted) + max(0, len(found.summaries) - request.max_chunks)
+        stage.lose(beyond, f"beyond {limit}")
         run.chunks = stage.hand_on(chunks, kind=Chunk, most=wanted + request.max_chunks)
-        run.entities = _entities(run, found.entities[: request.max_entities])
+        run.entities, unseen = _entities(run, found.entities[: request.max_entities])
         run.relationships = list(found.relationships[: request.max_relationships])
+        _account_for_facts(run, stage, unseen)
         run.ledger.count("chunks_found", given)
         run.ledger.count("entities_found", len(found.entities))
         total = found.relationships_found
         run.ledger.count("unverified_relationships", sum(not item.verified for item in run.relationships))
         run.ledger.count("relationships_found", len(found.relationships) if total is None else total)
+
+
+def _account_for_facts(run: Run, stage: Stage, unseen: int) -> None:
+    """Say what became of the entities and relationships that were found."""
+    found, request = run.retrieved, run.request
+    beyond = {
+        f"beyond max_entities {request.max_entities}": len(found.entities) - request.max_entities,
+        "no passage in scope mentions them": unseen,
+    }
+    stage.beside("entities", given=len(found.entities), out=len(run.entities), lost=beyond)
+    beyond = {
+        f"beyond max_relationships {request.max_relationships}": len(found.relationships) - request.max_relationships
+    }
+    stage.beside("relationships", given=len(found.relationships), out=len(run.relationships), lost=beyond)
 
 
 def passage_budget(request: QueryRequest) -> int:
@@ -52,7 +69,7 @@ def fit_budget(run: Run) -> None:
 
     The best passage is kept whatever its size.
     """
-    with run.ledger.stage("budget", given=len(run.chunks)) as stage:
+    with run.ledger.stage("budget", given=len(run.chunks), of="chunks") as stage:
         before = [len(part) for part in (run.chunks, run.entities, run.relationships)]
         budget = run.request.max_context_tokens
         wanted = sum(chunk.token_count for chunk in run.chunks)
@@ -65,6 +82,12 @@ def fit_budget(run: Run) -> None:
         )
         stage.lose(len(run.chunks) - len(kept), f"beyond max_context_tokens {budget}")
         run.chunks = stage.hand_on(kept, kind=Chunk, most=len(run.chunks))
+        beyond = f"beyond their share of max_context_tokens {budget}"
+        for kind, given, out in (
+            ("entities", before[1], len(run.entities)),
+            ("relationships", before[2], len(run.relationships)),
+        ):
+            stage.beside(kind, given=given, out=out, lost={beyond: given - out})
     count = run.ledger.count
     count("chunks", len(run.chunks))
     count("entities", len(run.entities))
@@ -96,11 +119,12 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 9)
 
 
-def _entities(run: Run, ranked: tuple[tuple[str, float | None], ...]) -> list[Entity]:
+def _entities(run: Run, ranked: tuple[tuple[str, float | None], ...]) -> tuple[list[Entity], int]:
+    """The entities, and how many have no profile in scope."""
     profiles = run.snapshot.profiles([entity_id for entity_id, _ in ranked])
     listed = {key for profile in profiles.values() for key in profile.passages[:SOURCE_CHUNKS]}
     ids = run.snapshot.chunk_ids(sorted(listed))
-    return [
+    entities = [
         Entity(
             id=entity_id,
             name=profiles[entity_id].name,
@@ -113,6 +137,7 @@ def _entities(run: Run, ranked: tuple[tuple[str, float | None], ...]) -> list[En
         for entity_id, score in ranked
         if entity_id in profiles
     ]
+    return entities, sum(entity_id not in profiles for entity_id, _ in ranked)
 
 
 def describe(profile: EntityProfile) -> str:

@@ -28,13 +28,15 @@ class ContextCache:
         return workspace, generation, model, chat, repr(request)
 
     def get(self, key: Key) -> Answer | None:
-        """The kept answer, marked `cached` in its stats."""
+        """The kept answer, marked `cached` in its stats, which count the calls and tokens of this time: none. The
+        ledger and the times of stages are those of the run that made it; each stage is marked so."""
         with self._lock:
             answer = self._answers.get(key)
             if answer is None:
                 return None
             self._answers.move_to_end(key)
-        return replace(answer, stats={**answer.stats, "cached": True})
+        stats = {**answer.stats, "cached": True, "llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+        return replace(answer, stats=stats, ledger=tuple(replace(stage, cached=True) for stage in answer.ledger))
 
     def put(self, key: Key, answer: Answer) -> None:
         with self._lock:

@@ -8,7 +8,8 @@ from typing import Any
 
 from evigraph.config import Settings
 from evigraph.errors import EvigraphError
-from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.models.embedders import Embedders
+from evigraph.models.ports import ChatModel, Reranker, WebSearch
 from evigraph.query import strategy
 from evigraph.query.converse.exchange import TURNS_READ
 from evigraph.query.methods.combinations import refusal
@@ -61,42 +62,42 @@ METHODS: dict[Method, Done] = {
         without="rules choose top_k and rerank; `method_details.decision` says why",
     ),
     Method.CORRECTIVE: Done(
-        with_model="the model grades each passage; irrelevant ones are left out, or it refines the question and"
-        " evidence is sought again",
-        without="rules: graded by the strength that answers need; refined by other names, other verbs, or keywords",
+        with_model="the model grades the best 20 passages; irrelevant ones are left out, or it refines the question and"
+        " evidence is sought again; at last on the web, where a search is configured",
+        without="rules: graded by the strength that answers need; refined by other names, other verbs, or keywords;"
+        " at last the web, where a search is configured",
     ),
     Method.RAPTOR: Done(
         with_model="searches the summary trees of documents that were indexed with `build_tree`, by vector",
         without="the same; summaries were made of the documents' own sentences",
     ),
     Method.MULTI_QUERY: Done(
-        with_model="searches for three rephrasings too, which the model writes; the best score of a passage counts",
+        with_model="searches for up to three rephrasings too, which the model writes and which share a word or a name"
+        " with the question or lie near it; the best score of a passage counts",
         without="rules write the rephrasings: other names of what is named, other verbs, bare keywords",
     ),
 }
 
 
 def capabilities(
-    embedder: Callable[[], Embedder],
+    embedders: Embedders,
     extractor: Callable[[], str],
     chat: ChatModel | None,
+    *,
     reranker: Callable[[], Reranker | None],
+    web_search: Callable[[], WebSearch | None],
     settings: Settings,
 ) -> dict[str, Any]:
     """Active models, and each mode, method and enhancer with its limits. Never a secret or a path."""
-    model = embedder()
+    model = embedders.main
     return {
         "embedder": {"name": model.name, "dimension": model.dimension, "max_tokens": model.max_tokens},
         "extractor": {"name": extractor(), "kind": settings.extractor},
         "chat": {"available": chat is not None, "model": None if chat is None else chat.name},
         "rerank": rerank_capability(reranker, chat, settings),
         "answers": "model" if chat is not None else "extractive",
-        "web_search": {
-            "available": False,
-            "needs": None,
-            "instead": "evidence comes from indexed documents alone; `corrective` seeks again among these",
-        },
-        "knowledge_bases": {"available": True, "embedding_model": model.name},
+        "web_search": web_capability(web_search),
+        "knowledge_bases": {"available": True, "embedding_model": model.name, "embedding_models": embedders.told()},
         "conversations": {
             "available": True,
             "condensed_by": "rules" if chat is None else "model",
@@ -142,6 +143,23 @@ def capabilities(
             "max_query_chars": settings.max_query_chars,
             "max_file_bytes": settings.max_file_bytes,
         },
+    }
+
+
+def web_capability(given: Callable[[], WebSearch | None]) -> dict[str, Any]:
+    """The search service that `corrective` may turn to, and what is lacking where there is none."""
+    needs: str | None = "EVIGRAPH_WEB_SEARCH_KEY"
+    try:
+        service = given()
+    except EvigraphError as error:
+        service, needs = None, error.hint
+    instead = "evidence comes from indexed documents alone; `corrective` seeks again among these"
+    return {
+        "available": service is not None,
+        "service": None if service is None else service.name,
+        "methods": [Method.CORRECTIVE.value],
+        "needs": None if service is not None else needs,
+        "instead": None if service is not None else instead,
     }
 
 

@@ -125,6 +125,7 @@ def _cited(run: Run) -> Passages:
         return {
             passage_key(item.document_id, item.revision, item.chunk_id): (item.document_id, item.chunk_id)
             for item in run.citations
+            if not item.web
         }
     if run.overview is None:
         return _evidence(run)
@@ -139,7 +140,7 @@ def _evidence(run: Run) -> Passages:
     return {
         passage_key(chunk.document_id, chunk.revision, chunk.id): (chunk.document_id, chunk.id)
         for chunk in run.chunks
-        if not chunk.level
+        if not chunk.level and not chunk.web
     }
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from evigraph.config import Settings
-from evigraph.errors import EmbedderMismatch, EvigraphError, StageFailed
-from evigraph.models.checked import CheckedEmbedder
+from evigraph.errors import EvigraphError, StageFailed
+from evigraph.models.embedders import Embedders
 from evigraph.models.meter import Metered
-from evigraph.models.ports import ChatModel, Embedder, Reranker
+from evigraph.models.ports import ChatModel, Embedder, Reranker, WebSearch
 from evigraph.query.answer.answer import answer, require_model, settle
 from evigraph.query.assemble import assemble, fit_budget
 from evigraph.query.cache import ContextCache
@@ -36,6 +37,7 @@ from evigraph.query.overview.mapped import with_map
 from evigraph.query.predicates import spelled
 from evigraph.query.route.step import reconsider, route
 from evigraph.query.run import Retrieved, Run
+from evigraph.query.spaces import divide, main_embedder, miss_models, models_of, settle_spaces
 from evigraph.query.understand import understand
 from evigraph.routing import Route
 from evigraph.store import Store
@@ -44,10 +46,12 @@ from evigraph.types import Answer, Evidence, Method, Mode, QueryRequest
 
 
 def perform(run: Run, steps: Sequence[Callable[[Run], None]]) -> None:
-    """The steps in their order. Whatever one raises that is no `EvigraphError` becomes a `StageFailed`."""
+    """The steps in their order. Whatever one raises that is no `EvigraphError` becomes a `StageFailed`; what one
+    changes of what it hands on, outside of its stages, the ledger reports."""
     for step in steps:
         try:
-            step(run)
+            with run.ledger.step(step.__name__):
+                step(run)
         except EvigraphError:
             raise
         except Exception as error:
@@ -77,6 +81,8 @@ def retrieve(run: Run) -> None:
     with run.ledger.stage("retrieve") as stage:
         found = Retrieved(retrieval="none", empty="scope: it holds no passage")
         if run.counts.passages or run.request.mode is Mode.BYPASS:
+            if run.request.mode not in (Mode.BYPASS, Mode.PLAN):
+                miss_models(run)
             run.predicates = spelled(run)
             found = search(run)
         run.retrieved = stage.hand_on(
@@ -89,7 +95,7 @@ def retrieve(run: Run) -> None:
 
 
 def improve(run: Run) -> None:
-    """Under `corrective`, search again where the evidence is weak."""
+    """Under `corrective`, search again where the evidence is weak, at last the web."""
     if run.method is Method.CORRECTIVE:
         attempt(run, "corrective", lambda: correct(run), instead="the evidence was left as it was")
 
@@ -126,7 +132,8 @@ STEPS: tuple[Callable[[Run], None], ...] = (require_model, *RETRIEVAL, *ANSWER)
 
 
 class QueryEngine:
-    """Answers questions over one workspace. `embedder` is made only when a question needs a vector."""
+    """Answers questions over one workspace. `embedder` is made only when a question needs a vector; so are `embedders`,
+    which are `embedder` and those of knowledge bases with a model of their own."""
 
     def __init__(
         self,
@@ -138,25 +145,28 @@ class QueryEngine:
         settings: Settings,
         cache: ContextCache,
         reranker: Callable[[], Reranker | None] = lambda: None,
+        web_search: Callable[[], WebSearch | None] = lambda: None,
         boundary: Boundary | None = None,
+        embedders: Embedders | None = None,
     ) -> None:
         self.store = store
         self.workspace = workspace
-        self.embedder = embedder
+        self.embedders = embedders or Embedders(embedder, {})
         self.chat = chat
         self.settings = settings
         self.cache = cache
         self.reranker = reranker
+        self.web_search = web_search
         self.boundary = boundary
 
     def ask(self, request: QueryRequest) -> Answer:
         with self.open(request) as run:
             chat = "" if self.chat is None else self.chat.name
-            key = self.cache.key(self.workspace, run.snapshot.generation, run.snapshot.model, chat, request)
+            key = self.cache.key(self.workspace, run.snapshot.generation, models_of(run), chat, request)
             looked_for = _kept(request) or (request.mode is Mode.AUTO and request.conversation_id is None)
             kept = self.cache.get(key) if looked_for else None
             if kept is not None:
-                return kept
+                return replace(kept, stats={**kept.stats, "total_ms": run.ledger.stats()["total_ms"]})
             perform(run, STEPS)
             answered = _answer(run)
             if _kept(run.request) and run.repeatable:
@@ -171,13 +181,19 @@ class QueryEngine:
     def route(self, request: QueryRequest) -> Route | None:
         """What `auto` makes of the question, before anything is retrieved for it. None under other modes."""
         with self.open(request) as run:
-            for step in (condense, understand, route):
-                step(run)
+            perform(run, (condense, understand, route))
             return run.route
 
     def capabilities(self, *, extractor: Callable[[], str]) -> dict[str, Any]:
         """What runs here, by name."""
-        return capabilities(self.embedder, extractor, self.chat, self.reranker, self.settings)
+        return capabilities(
+            self.embedders,
+            extractor,
+            self.chat,
+            reranker=self.reranker,
+            web_search=self.web_search,
+            settings=self.settings,
+        )
 
     @contextmanager
     def open(self, request: QueryRequest) -> Iterator[Run]:
@@ -193,14 +209,18 @@ class QueryEngine:
                 request=request,
                 snapshot=snapshot,
                 counts=snapshot.counts(),
-                embedder=lambda: self._checked_embedder(snapshot.model),
+                embedder=lambda: main_embedder(self.embedders, snapshot.model),
                 chat=None if self.chat is None else Metered(self.chat, degrade=ledger.degrade, account=ledger.account),
                 reranker=self.reranker,
+                web_search=self.web_search,
                 settings=self.settings,
                 ledger=ledger,
                 exchange=enter(self.store, self.workspace, request),
             )
+            ledger.watch(lambda: run.at_hand)
             self._miss_bases(run)
+            if spaces := divide(snapshot, self.embedders):
+                settle_spaces(run, spaces)
             run.ledger.count("documents_in_scope", run.counts.documents)
             run.ledger.count("passages_in_scope", run.counts.passages)
             dated = request.document_filter
@@ -217,13 +237,6 @@ class QueryEngine:
         for base_id in dict.fromkeys(asked.knowledge_bases):
             if base_id not in standing:
                 run.ledger.degrade(f"scope: there is no knowledge base {base_id[:80]!r}; it was left out")
-
-    def _checked_embedder(self, model: str) -> Embedder:
-        """The embedder, if it is the one the workspace was embedded with."""
-        embedder = self.embedder()
-        if model and embedder.name != model:
-            raise EmbedderMismatch(model, embedder.name)
-        return CheckedEmbedder(embedder)
 
 
 def _kept(request: QueryRequest) -> bool:
@@ -258,9 +271,9 @@ def _answer(run: Run) -> Answer:
     tokens = run.chat
     calls = {
         "llm_calls": tokens.calls if tokens else 0,
-        # A server that reports no usage leaves the counts unknown, not zero.
-        "prompt_tokens": None if tokens and tokens.unreported else tokens.prompt_tokens if tokens else 0,
-        "completion_tokens": None if tokens and tokens.unreported else tokens.completion_tokens if tokens else 0,
+        # A server that does not report one of them leaves it unknown, not zero.
+        "prompt_tokens": tokens.prompt_tokens if tokens else 0,
+        "completion_tokens": tokens.completion_tokens if tokens else 0,
     }
     return Answer(
         text=None if run.abstain_reason else run.text,

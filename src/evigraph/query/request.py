@@ -47,7 +47,16 @@ EMBEDDING_FIXED = (
 )
 """Why no query has a field for the embedding model."""
 
-_FLAGS = ("include_sources", "hybrid", "parent_context", "rerank", "compress", "context_only", "prompt_only")
+_FLAGS = (
+    "include_sources",
+    "hybrid",
+    "parent_context",
+    "rerank",
+    "compress",
+    "context_only",
+    "prompt_only",
+    "web_search",
+)
 _WEIGHTS = ("vector_weight", "graph_weight")
 _ARMS = ("local", "global", "naive")
 _FIELDS = (
@@ -131,9 +140,17 @@ def _known(given: Mapping[str, Any], valid: tuple[str, ...], error: type[Unknown
             raise error(name, valid, hint=EMBEDDING_FIXED if name.lower().startswith("embed") else "")
 
 
+def check_question(value: Any, *, field: str) -> str:
+    """A question, of any length, as the field of this name has it. Raises `InvalidQuery`."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidQuery("the question must be text", hint=f"send text in `{field}`; got {_shown(value)}")
+    if value is None or not value.strip():
+        raise InvalidQuery("the question is empty", hint=f"send text in `{field}`")
+    return str(value)
+
+
 def _question(value: Any, max_chars: int) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidQuery("the question is empty", hint="send text in `query`")
+    value = check_question(value, field="query")
     if len(value) > max_chars:
         raise InvalidQuery(
             f"the question has {len(value)} characters; at most {max_chars} are read",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evigraph.communities import Coverage
 from evigraph.config import Settings
 from evigraph.models.meter import Metered
-from evigraph.models.ports import Embedder, Reranker
+from evigraph.models.ports import Embedder, Reranker, WebSearch
 from evigraph.query.ledger import Ledger
 from evigraph.routing import Route
 from evigraph.store import Snapshot
@@ -24,6 +24,19 @@ from evigraph.types import Chunk, Citation, Connections, Entity, Method, Path, P
 if TYPE_CHECKING:
     from evigraph.query.converse.exchange import Exchange
     from evigraph.query.overview.state import Overview
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbeddingSpace:
+    """Documents of the scope whose vectors are of one model. `snapshot` is narrowed to them; `embedder` makes vectors
+    to compare with theirs, and is None where the model is not configured."""
+
+    model: str
+    documents: int
+    snapshot: Snapshot
+    embedder: Callable[[], Embedder] | None
+    missing: str = ""
+    """Why there is none, as the end of a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +69,8 @@ class Question:
     unknown_names: tuple[str, ...]
     residual: str
     """The question without its anchors: what is asked *about* them."""
+    vector_of: str = ""
+    """The text that the vector is made of, where it is another."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -103,8 +118,16 @@ class Run:
     chat: Metered | None
     settings: Settings
     ledger: Ledger
+    spaces: tuple[EmbeddingSpace, ...] = ()
+    """The embedding spaces of the scope, where it is not the whole of one that is searched by vector."""
+    space: EmbeddingSpace | None = None
+    """The one of them that is being searched."""
+    question_vectors: dict[tuple[str, str], NDArray[np.float32]] = field(default_factory=dict)
+    """Vectors of questions by models of other spaces, by model and text."""
     reranker: Callable[[], Reranker | None] = field(default=lambda: None)
     """The reranker that was handed in or is configured; None where rules or the chat model re-rank."""
+    web_search: Callable[[], WebSearch | None] = field(default=lambda: None)
+    """The search service that was handed in or is configured."""
     requested: QueryRequest = field(init=False)
     """What was asked for."""
     query: str = field(init=False)
@@ -133,7 +156,8 @@ class Run:
     numbered: list[Chunk] | None = None
     """The passages that a model saw by number, where these are not the evidence's chunks."""
     repeatable: bool = True
-    """Whether the same question would be answered the same way; not after a failed call to a model."""
+    """Whether the same question would be answered the same way; not after a failed call to a model, or a search of the
+    web."""
     context: str = ""
     prompt: str = ""
     text: str | None = None
@@ -149,6 +173,16 @@ class Run:
         self.method = self.request.method
 
     @property
+    def at_hand(self) -> dict[str, tuple[Any, ...]]:
+        """What steps hand to each other, by kind, as the ledger watches it."""
+        return {
+            "passages": (*self.retrieved.passages, *self.retrieved.summaries),
+            "chunks": tuple(self.chunks),
+            "entities": tuple(self.entities),
+            "relationships": tuple(self.relationships),
+        }
+
+    @property
     def citable(self) -> list[Chunk]:
         """Passages by the numbers under which an answer cites them, from 1."""
         return self.chunks if self.numbered is None else self.numbered
@@ -162,6 +196,23 @@ class Run:
             return asked
         # A name in it may be from a document, which must not write our tags.
         return f"{asked}\n(In the conversation so far, this means: {defuse(meant)})"
+
+    @property
+    def divided(self) -> bool:
+        """Whether what is at hand lies in several embedding spaces, or in one that is not searched by vector."""
+        return bool(self.spaces) and self.space is None
+
+    def sights(self) -> list[tuple[Snapshot, Embedder]]:
+        """What can be searched by vector, and with which model."""
+        if not self.divided:
+            return [] if self.blind else [(self.snapshot, self.embedder())]
+        return [(space.snapshot, space.embedder()) for space in self.spaces if space.embedder is not None]
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing of what is at hand can be compared with a vector."""
+        spaces = self.spaces if self.space is None else (self.space,)
+        return bool(spaces) and all(space.embedder is None for space in spaces)
 
     @property
     def asked(self) -> Question:

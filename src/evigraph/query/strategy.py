@@ -89,6 +89,8 @@ def ignored(request: QueryRequest) -> Iterator[str]:
         for name in ("rerank", "parent_context", "compress"):
             if getattr(request, name):
                 yield f"{name}: mode `{mode.value}` {_INSTEAD[mode]}; ignored"
+    if request.web_search and "web_search" in request.given and request.method is not Method.CORRECTIVE:
+        yield f"web_search: only method `corrective` searches the web; ignored under `{request.method.value}`"
     if request.rerank_top_k is not None and not request.rerank:
         yield "rerank_top_k: rerank was not asked for; ignored"
 

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from evigraph.models.ports import Embedder
 from evigraph.query.aliases import Alias, Typed, by_form, by_spelling
 from evigraph.query.run import Anchor, Question, Run
 from evigraph.store.rows import NameInfo, ScopeCounts
@@ -42,17 +44,32 @@ def understand(run: Run) -> None:
     run.ledger.count("anchors", list(dict.fromkeys(anchor.text for anchor in run.question.anchors)))
 
 
-def understood(run: Run, text: str) -> Question:
-    """A text as a question to the scope: the one asked, or one put in its place."""
+def understood(run: Run, text: str, *, by: str = "understand", what: str = "the question") -> Question:
+    """A text as a question to the scope: the one asked, or one put in its place. `by` and `what` as for `embedded`."""
     anchors, unknown = find_anchors(run, text)
     return Question(
         text=text,
         terms=question_terms(text, run.counts.languages),
-        vector=run.embedder().embed([text])[0] if run.counts.passages else np.zeros(1, dtype=np.float32),
+        vector=embedded(run, text, by=by, what=what) if run.counts.passages else np.zeros(1, dtype=np.float32),
         anchors=anchors,
         unknown_names=unknown,
         residual=residual(text, anchors),
     )
+
+
+def embedded(run: Run, text: str, *, by: str, what: str, embedder: Embedder | None = None) -> NDArray[np.float32]:
+    """The vector of a text to search with, by the model at hand or the one given. Where that reads the beginning of the
+    text alone, `by` (a stage or a method) says so of it (`what`, as in a sentence)."""
+    reader = run.embedder() if embedder is None else embedder
+    most = reader.max_tokens
+    # A model that is not configured reads nothing at all, which is said elsewhere.
+    if most and (tokens := reader.count_tokens(text)) > most:
+        run.ledger.degrade(
+            f"{by}: {what} is longer than the embedding model reads ({most:,} of {tokens:,} tokens); the rest of it had"
+            " no part in the search by vector"
+        )
+    vector: NDArray[np.float32] = reader.embed([text])[0]
+    return vector
 
 
 def _unsound(run: Run, question: Question) -> str | None:
@@ -61,7 +78,8 @@ def _unsound(run: Run, question: Question) -> str | None:
     if len(set(question.terms)) < len(question.terms):
         return "it handed on a term more than once"
     length = float(np.linalg.norm(question.vector))
-    return "it handed on a vector that is none" if run.counts.passages and not 0.9 < length < 1.1 else None
+    needed = run.counts.passages and not run.blind
+    return "it handed on a vector that is none" if needed and not 0.9 < length < 1.1 else None
 
 
 def question_terms(text: str, languages: Sequence[str]) -> tuple[str, ...]:

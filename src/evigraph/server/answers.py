@@ -24,7 +24,7 @@ class ProblemBody(BaseModel):
 
 
 class CitationShape(Shape):
-    """What marker `[n]` rests on: `quote` is the document's text from `start` to `end`, in code points."""
+    """What `[n]` rests on: `quote` is the text, of a document or a web result, from `start` to `end` in code points."""
 
     n: int
     chunk_id: str
@@ -36,6 +36,7 @@ class CitationShape(Shape):
     end: int
     quote: str
     page: int | None
+    web: bool
 
 
 class SourceShape(Shape):
@@ -43,6 +44,7 @@ class SourceShape(Shape):
     revision: int
     source: str
     title: str
+    web: bool
     chunks: list[str]
 
 
@@ -58,6 +60,7 @@ class ChunkShape(Shape):
     title: str
     context: str
     page: int | None
+    web: bool = Field(description="A web result: `source` is its address; it is no document's (`revision` 0).")
     start: int | None
     end: int | None
     level: int
@@ -157,20 +160,34 @@ class PlanShape(Shape):
     proposed_by: Literal["caller", "model"]
 
 
+class StageCountShape(Shape):
+    """Things of one kind that passed through a stage beside its result, and what became of them."""
+
+    items_in: int
+    items_out: int
+    lost: dict[str, int]
+
+
 class StageShape(Shape):
-    """One stage of a query: items that went in (where they can be lost), came out and were `lost`, by reason; calls to
-    a chat model and their tokens; and what it did otherwise than asked."""
+    """One stage of a query: the `step` that it is part of; items that went in (where they can be lost), came out and
+    were `lost`, by reason; the same of what passed `beside` them; calls to a chat model and the tokens of its replies
+    (null where one did not tell); and what it did otherwise than asked. One that `failed`, and why, handed nothing on:
+    what was at hand before still is. One that is `cached` belongs to the run whose answer was kept."""
 
     name: str
+    step: str | None
+    failed: str | None
+    cached: bool
     items_in: int | None
     items_out: int | None
     lost: dict[str, int]
+    beside: dict[str, StageCountShape]
     empty_because: str | None
     took_ms: float
     llm_calls: int
     failed_calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
     degraded: list[str]
 
 
@@ -340,6 +357,7 @@ class PrunedAnswer(Shape):
 
 class ReembeddedAnswer(Shape):
     generation: int
+    left_alone: int = Field(description="Documents of knowledge bases that have an embedding model of their own.")
 
 
 class JobShape(Shape):

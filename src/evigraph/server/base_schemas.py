@@ -36,7 +36,10 @@ class KnowledgeBaseBody(Body):
         None, description=f"{_MODEL} Writes summaries, and answers where nothing more specific names another."
     )
     embedding_model: str | None = Field(
-        None, description="The workspace's, which is the default; any other is refused (409)."
+        None,
+        max_length=MAX_NAME,
+        description="The workspace's, which is the default, or one that `EVIGRAPH_EMBEDDERS` configures, by the name of"
+        " its entry or its own; `/capabilities` lists them. It cannot be changed.",
     )
 
 
@@ -59,6 +62,7 @@ class PipelineDefaults(Body):
     compress: bool | None = None
     hybrid: bool | None = None
     parent_context: bool | None = None
+    web_search: bool | None = None
 
 
 class PipelineBody(Body):
@@ -100,6 +104,9 @@ class PipelineQueryBody(Body):
     conversation_id: str | None = Field(
         None, description="Makes the question a turn of a conversation of the user that `X-User-ID` names."
     )
+    conversation_owner: str | None = Field(
+        None, description="Whose conversation it is, where it is a shared one of another user."
+    )
     rerank: bool | None = Field(False, description="Re-rank the passages with the rerank backend.")
     rerank_top_k: int | None = _rerank_top_k()
     compress: bool | None = Field(False, description="Answer from the sentences that bear on the question.")
@@ -109,3 +116,6 @@ class PipelineQueryBody(Body):
         None, description="`source` (file name), `document_id`, or any metadata key; all must match."
     )
     llm_model: str | None = Field(None, description="Chat model of this answer, before all others that are named.")
+    web_search: bool | None = Field(
+        True, description="Whether method `corrective` may search the web, where a search service is configured."
+    )

@@ -135,6 +135,11 @@ class QueryBody(Body):
         None, description="`source` (file name), `document_id`, or any metadata key; all must match."
     )
     llm_model: str | None = Field(None, description="Chat model instead of the configured one.")
+    web_search: bool = Field(
+        True,
+        description="Whether method `corrective` may put the question to the search service that is configured, if one "
+        "is.",
+    )
     as_of: int | str | None = Field(None, description="An earlier state: a generation, or a time in ISO 8601.")
     conversation_id: str | None = Field(
         None,

@@ -86,11 +86,19 @@ async def _work(request: Request) -> Work:
     return work
 
 
+def _once(request: Request, header: str) -> None:
+    # One may be set by whoever authenticates, and the other by whoever would like to be somebody, or somewhere, else.
+    if len(request.headers.getlist(header)) > 1:
+        raise InvalidValue(f"the header {header} is given twice", hint="send one")
+
+
 async def _workspace(
+    request: Request,
     name: Annotated[
         str, Header(alias="X-Workspace-ID", description="Isolation unit; one never used before is empty.")
     ] = "default",
 ) -> str:
+    _once(request, "X-Workspace-ID")
     return check_workspace(name)
 
 
@@ -104,9 +112,7 @@ async def _user(
         ),
     ] = "",
 ) -> str:
-    if len(request.headers.getlist("X-User-ID")) > 1:
-        # One may be set by whoever authenticates, and the other by whoever would like to be somebody else.
-        raise InvalidValue("the header X-User-ID is given twice", hint="send one")
+    _once(request, "X-User-ID")
     return check_user(name)
 
 

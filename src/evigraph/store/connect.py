@@ -215,7 +215,7 @@ def translated() -> Iterator[None]:
 
     try:
         yield
-    except driver.OperationalError as error:
+    except (driver.OperationalError, TimeoutError, ConnectionError) as error:  # a caller's client may raise its own
         raise StoreUnavailable(
             f"the ClickHouse server does not answer: {_first_line(error)}",
             hint="check EVIGRAPH_DATA and that the server is up",

@@ -119,7 +119,12 @@ class ExportReading(AssertedReading):
                 yield self._entity(profiles[entity_id])
 
     def export_descriptions(self) -> Iterator[ExportedDescription]:
-        """What each document says of its entities as a whole, where it says more than the name."""
+        """What each document says of its entities as a whole, where it says more than the name; documents of one
+        embedding model after those of another."""
+        for part in self.by_space():
+            yield from part._descriptions()
+
+    def _descriptions(self) -> Iterator[ExportedDescription]:
         sql = f"""
             SELECT revision_key, ref, text FROM fact_vectors
             WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND kind = 'entity'

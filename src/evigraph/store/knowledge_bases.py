@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from evigraph.errors import NameTaken, NotFound
+from evigraph.errors import NameTaken, NotFound, NotSupported
 from evigraph.store.deletion import delete_documents
 from evigraph.store.keys import revision_key
 from evigraph.store.reading import Reading
@@ -25,12 +25,25 @@ _IN_FORCE = """
     SELECT * FROM knowledge_bases WHERE workspace = {workspace:String}
     ORDER BY base_id, version DESC LIMIT 1 BY base_id"""
 
-_COLUMNS = ("workspace", "base_id", "version", "name", "description", "llm_model", "deleted", "created_at", "at")
+_COLUMNS = (
+    "workspace",
+    "base_id",
+    "version",
+    "name",
+    "description",
+    "llm_model",
+    "deleted",
+    "created_at",
+    "at",
+    "embedding_model",
+    "embedding_dimension",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BaseRow:
-    """A knowledge base that stands; `version` is the row in force, `llm_model` "" for none."""
+    """A knowledge base that stands; `version` is the row in force, `llm_model` "" for none. `embedding_model` is ""
+    where it is the workspace's, whichever that is; one of the base's own never changes."""
 
     base_id: str
     version: int
@@ -39,6 +52,8 @@ class BaseRow:
     llm_model: str
     created_at: datetime
     at: datetime
+    embedding_model: str = ""
+    embedding_dimension: int = 0
 
 
 class BaseReading(Reading):
@@ -60,7 +75,8 @@ class BaseReading(Reading):
 def standing_bases(store: Store, workspace: str) -> list[BaseRow]:
     """Every base, by name."""
     sql = f"""
-        SELECT base_id, version, name, description, llm_model, created_at, at FROM ({_IN_FORCE})
+        SELECT base_id, version, name, description, llm_model, created_at, at, embedding_model, embedding_dimension
+        FROM ({_IN_FORCE})
         WHERE NOT deleted ORDER BY name, base_id"""
     return [
         BaseRow(
@@ -71,6 +87,8 @@ def standing_bases(store: Store, workspace: str) -> list[BaseRow]:
             llm_model=row[4],
             created_at=utc(row[5]),
             at=utc(row[6]),
+            embedding_model=row[7],
+            embedding_dimension=row[8],
         )
         for row in store.rows(sql, {"workspace": workspace})
     ]
@@ -84,10 +102,15 @@ def get_base(store: Store, workspace: str, base_id: str) -> BaseRow:
     raise NotFound(f"no knowledge base {base_id[:80]!r}", hint="list knowledge bases first")
 
 
-def add_base(store: Store, workspace: str, name: str, description: str, llm_model: str) -> BaseRow:
-    """Make a base. Raises `NameTaken`."""
+def add_base(
+    store: Store, workspace: str, name: str, description: str, llm_model: str, *, own_model: tuple[str, int] = ("", 0)
+) -> BaseRow:
+    """Make a base. `own_model` is name and dimension of an embedding model other than the workspace's. Raises
+    `NameTaken`, and `NotSupported` where vectors of that name have another dimension."""
     with store.writing:
         refuse_taken(name, {base.name for base in standing_bases(store, workspace)})
+        if own_model[0]:
+            _record_model(store, workspace, *own_model)
         now = datetime.now(UTC)
         base = BaseRow(
             base_id=_free_id(store, workspace, name),
@@ -97,9 +120,24 @@ def add_base(store: Store, workspace: str, name: str, description: str, llm_mode
             llm_model=llm_model,
             created_at=now,
             at=now,
+            embedding_model=own_model[0],
+            embedding_dimension=own_model[1],
         )
         _write(store, workspace, base)
         return base
+
+
+def _record_model(store: Store, workspace: str, model: str, dimension: int) -> None:
+    """Put a base's own model on record, before anything is embedded with it."""
+    state = store.state_at(workspace, store.generation(workspace))
+    known = {**state.base_models, state.model: state.dimension}
+    if known.setdefault(model, dimension) != dimension:
+        raise NotSupported(
+            f"vectors of {model!r} have {known[model]} dimensions here, and {dimension} as it is configured now",
+            hint="configure the model that made them, or make the knowledge base in another workspace",
+        )
+    if model not in state.base_models:
+        store.record_change(workspace, "base_embedder", {"model": model, "dimension": dimension})
 
 
 def change_base(store: Store, workspace: str, base_id: str, fields: Mapping[str, str]) -> None:
@@ -141,10 +179,20 @@ def bases_of(store: Store, workspace: str, revisions: Mapping[str, int]) -> dict
     return dict(store.rows(sql, {"workspace": workspace, "keys": keys}))
 
 
-def stage_members(store: Store, workspace: str, members: Sequence[tuple[str, int, str]]) -> None:
+def stage_members(store: Store, workspace: str, members: Sequence[tuple[str, int, BaseRow]]) -> None:
     """Write `(document_id, revision, base)` of revisions that are about to be published in a base."""
-    rows = [[workspace, revision_key(name, number), base, name] for name, number, base in members]
-    store.insert("knowledge_base_documents", ("workspace", "revision_key", "base_id", "document_id"), rows)
+    columns = ("workspace", "revision_key", "base_id", "document_id", "embedding_model")
+    rows = [
+        [workspace, revision_key(name, number), base.base_id, name, base.embedding_model]
+        for name, number, base in members
+    ]
+    store.insert("knowledge_base_documents", columns, rows)
+
+
+def of_own_models(store: Store, workspace: str) -> int:
+    """How many visible documents belong to bases that have an embedding model of their own."""
+    with store.snapshot(workspace) as snapshot:
+        return sum(space.documents for space in snapshot.spaces() if not space.of_workspace)
 
 
 def _members(store: Store, workspace: str, base_id: str) -> list[str]:
@@ -190,6 +238,8 @@ def _write(store: Store, workspace: str, base: BaseRow, *, deleted: bool = False
         deleted,
         base.created_at,
         base.at,
+        base.embedding_model,
+        base.embedding_dimension,
     ]
     store.insert("knowledge_bases", _COLUMNS, [row])
 

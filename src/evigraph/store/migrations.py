@@ -276,6 +276,15 @@ def _m0011_knowledge_bases(client: Any, alone: bool = False) -> None:
         SETTINGS index_granularity = 256, {_SETTINGS}""")
 
 
+def _m0012_embedding_models(client: Any, alone: bool = False) -> None:
+    # A base of an embedding model of its own, and the revisions published in such a base, which keep the model on
+    # record whatever becomes of the base; "" for the workspace's.
+    client.command("ALTER TABLE knowledge_bases ADD COLUMN IF NOT EXISTS embedding_model String DEFAULT ''")
+    client.command("ALTER TABLE knowledge_bases ADD COLUMN IF NOT EXISTS embedding_dimension UInt32 DEFAULT 0")
+    column = "embedding_model LowCardinality(String) DEFAULT ''"
+    client.command(f"ALTER TABLE knowledge_base_documents ADD COLUMN IF NOT EXISTS {column}")
+
+
 def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
     table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
@@ -302,6 +311,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0009_summary_nodes,
     _m0010_conversations,
     _m0011_knowledge_bases,
+    _m0012_embedding_models,
 )
 
 

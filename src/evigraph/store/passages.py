@@ -33,6 +33,14 @@ class PassageReading(Reading):
         bound = {"vector": vector.tolist(), "limit": limit, "summaries": summaries}
         return _hits(self._rows(sql, model=self.model, **bound))
 
+    def passage_keys(self, limit: int) -> list[PassageKey]:
+        """Passages of document text, by key."""
+        sql = f"""
+            SELECT revision_key, passage_index FROM passages
+            WHERE workspace = {{workspace:String}} AND level = 0 AND revision_key IN {self.scope.revisions}
+            ORDER BY revision_key, passage_index LIMIT {{limit:UInt32}}"""
+        return [PassageKey(*row) for row in self._rows(sql, limit=limit)]
+
     def documents_with_trees(self) -> int:
         """How many documents of the scope have summaries."""
         sql = f"""

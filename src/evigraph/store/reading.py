@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -12,7 +13,7 @@ from evigraph.store import visibility
 from evigraph.store.identity import Identities, identities
 from evigraph.store.rows import ScopeCounts
 from evigraph.store.state import WorkspaceState
-from evigraph.store.visibility import Scope
+from evigraph.store.visibility import Scope, Space
 
 Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
 Columns = Callable[[str, Mapping[str, Any]], list[NDArray[Any]]]
@@ -31,6 +32,50 @@ class Reading:
         self._asked = scope
         self.state = state
         self.model = state.model
+
+    def spaces(self) -> list[Space]:
+        """The embedding spaces that hold documents of the scope, the workspace's first, then by model; the workspace's
+        alone where the scope is empty. Costs a statement only where a base was made with a model of its own."""
+        mine = self.state.model
+        if self.state.base_models.keys() <= {mine}:
+            return [Space(model=mine, of_workspace=True, documents=self.counts().documents)]
+        sql = f"""
+            SELECT embedding_model, uniqExact(revision_key) FROM knowledge_base_documents
+            WHERE workspace = {{workspace:String}} AND embedding_model NOT IN ('', {{mine:String}})
+              AND revision_key IN {self.scope.revisions}
+            GROUP BY embedding_model ORDER BY embedding_model"""
+        own = [Space(model=row[0], of_workspace=False, documents=row[1]) for row in self._rows(sql, mine=mine)]
+        rest = self.counts().documents - sum(space.documents for space in own)
+        return [*([Space(model=mine, of_workspace=True, documents=rest)] if rest or not own else []), *own]
+
+    def by_space(self) -> list[Self]:
+        """The snapshot itself where all of it is of the workspace's model; else narrowed to each embedding space."""
+        spaces = self.spaces()
+        if len(spaces) == 1 and spaces[0].of_workspace:
+            return [self]
+        return [self.narrowed(space) for space in spaces]
+
+    def narrowed(self, space: Space, *, searched: bool = True) -> Self:
+        """The same reads over the documents of one embedding space, with vectors of its model; with none where the
+        space is not `searched` by vector."""
+        made = type(self)(self._run, self._run_columns, self._asked.narrowed(space), self.state)
+        made.model = space.model if searched else ""
+        return made
+
+    def without_vectors(self) -> Self:
+        """The same reads, to which nothing has a vector: what lies in several embedding spaces has none in common."""
+        made = copy.copy(self)
+        made.model = ""
+        return made
+
+    def among(self, revision_keys: Collection[int]) -> set[int]:
+        """Those of the given revisions that are in scope."""
+        if self.scope.keys is not None:
+            return set(self.scope.keys) & set(revision_keys)
+        sql = f"""
+            SELECT revision_key FROM {self._asked.documents} WHERE revision_key IN {{revisions:Array(UInt128)}}"""
+        rows = self._run(sql, {**self._asked.parameters, "revisions": sorted(revision_keys)}) if revision_keys else []
+        return {row[0] for row in rows}
 
     @property
     def generation(self) -> int:

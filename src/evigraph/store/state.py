@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -39,7 +39,8 @@ class TreeRecord:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkspaceState:
     """The embedding model in force, the merges that stand, the domain schema and the tree of communities (None where
-    there is none). `undone` holds `(generation, merge_id)` of every merge that was taken back."""
+    there is none). `undone` holds `(generation, merge_id)` of every merge that was taken back, `base_models` the
+    dimension of each model that some knowledge base was made with as its own."""
 
     model: str = ""
     dimension: int = 0
@@ -47,9 +48,10 @@ class WorkspaceState:
     schema: DomainSchema | None = None
     tree: TreeRecord | None = None
     undone: tuple[tuple[int, int], ...] = ()
+    base_models: Mapping[str, int] = field(default_factory=dict)
 
 
-STATE_KINDS = ("embedder", "merge", "unmerge", "schema", "communities")
+STATE_KINDS = ("embedder", "base_embedder", "merge", "unmerge", "schema", "communities")
 """Kinds of change that a state is folded from."""
 
 
@@ -61,6 +63,8 @@ def fold(rows: Iterable[tuple[str, int, datetime, str]]) -> WorkspaceState:
         detail = json.loads(text)
         if kind == "embedder":
             state = replace(state, model=detail["model"], dimension=detail["dimension"])
+        elif kind == "base_embedder":
+            state = replace(state, base_models={**state.base_models, detail["model"]: detail["dimension"]})
         elif kind == "merge":
             merges[generation] = Merge(
                 merge_id=generation,

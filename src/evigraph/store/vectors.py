@@ -1,4 +1,5 @@
-"""Vectors of a second embedding model beside the first, for `reembed`."""
+"""Vectors of a second embedding model beside the first, for `reembed`. Documents of bases that have a model of their
+own are left alone: theirs never changes."""
 
 from __future__ import annotations
 
@@ -13,25 +14,29 @@ from evigraph.store.store import Store
 Missing = tuple[tuple[Any, ...], str]
 """`(row identity, text to embed)`."""
 
+_OF_WORKSPACE = """revision_key NOT IN (
+    SELECT revision_key FROM knowledge_base_documents
+    WHERE workspace = {workspace:String} AND embedding_model != '')"""
+
 
 def passages_without_vectors(store: Store, workspace: str, model: str, limit: int) -> list[Missing]:
-    sql = """
+    sql = f"""
         SELECT revision_key, passage_index, level, if(context = '', text, concat(context, '\\n', text)) FROM passages
-        WHERE workspace = {workspace:String} AND (revision_key, passage_index) NOT IN (
+        WHERE workspace = {{workspace:String}} AND {_OF_WORKSPACE} AND (revision_key, passage_index) NOT IN (
             SELECT revision_key, passage_index FROM passage_vectors
-            WHERE workspace = {workspace:String} AND model = {model:String})
-        ORDER BY revision_key, passage_index LIMIT {limit:UInt32}"""
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}})
+        ORDER BY revision_key, passage_index LIMIT {{limit:UInt32}}"""
     rows = store.rows(sql, {"workspace": workspace, "model": model, "limit": limit})
     return [(row[:3], row[3]) for row in rows]
 
 
 def facts_without_vectors(store: Store, workspace: str, model: str, limit: int) -> list[Missing]:
-    sql = """
+    sql = f"""
         SELECT kind, revision_key, ref, any(text) FROM fact_vectors
-        WHERE workspace = {workspace:String} AND (kind, revision_key, ref) NOT IN (
+        WHERE workspace = {{workspace:String}} AND {_OF_WORKSPACE} AND (kind, revision_key, ref) NOT IN (
             SELECT kind, revision_key, ref FROM fact_vectors
-            WHERE workspace = {workspace:String} AND model = {model:String})
-        GROUP BY kind, revision_key, ref ORDER BY kind, revision_key, ref LIMIT {limit:UInt32}"""
+            WHERE workspace = {{workspace:String}} AND model = {{model:String}})
+        GROUP BY kind, revision_key, ref ORDER BY kind, revision_key, ref LIMIT {{limit:UInt32}}"""
     rows = store.rows(sql, {"workspace": workspace, "model": model, "limit": limit})
     return [(row[:3], row[3]) for row in rows]
 

@@ -40,6 +40,25 @@ _IN_BASES = """revision_key IN (
     WHERE workspace = {workspace:String} AND base_id IN {filter_bases:Array(String)})"""
 
 
+# Documents of an embedding space: those of bases that have the model as their own, or all but those of other bases.
+_OF_OWN_MODEL = """(
+    SELECT revision_key FROM knowledge_base_documents
+    WHERE workspace = {workspace:String} AND embedding_model != '' AND %s)"""
+_IN_SPACE = f"revision_key IN {_OF_OWN_MODEL % 'embedding_model = {space_model:String}'}"
+_IN_SPACE_OF_WORKSPACE = f"revision_key NOT IN {_OF_OWN_MODEL % 'embedding_model != {space_model:String}'}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Space:
+    """Documents whose vectors are of one embedding model. That of the workspace's model (`of_workspace`) holds all
+    documents but those of bases that have another model as their own."""
+
+    model: str
+    of_workspace: bool
+    documents: int = 0
+    """How many a scope holds."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
     """One workspace at one generation, filtered. `parameters` binds what the SQL fragments name."""
@@ -50,6 +69,12 @@ class Scope:
     metadata_filter: Mapping[str, str] | None = None
     keys: tuple[int, ...] | None = None
     """The revision keys in scope, where they were worked out."""
+    space: Space | None = None
+    """The embedding space that it is narrowed to."""
+
+    def narrowed(self, space: Space) -> Scope:
+        """The same scope, of documents of one embedding space."""
+        return replace(self, keys=None, space=space)
 
     def resolved(self, keys: Sequence[int]) -> Scope:
         """The same scope, with its revision keys known."""
@@ -97,6 +122,8 @@ class Scope:
                 bound["filter_to"] = documents.date_to
             if documents.knowledge_bases is not None:
                 bound["filter_bases"] = list(documents.knowledge_bases)
+        if self.space is not None:
+            bound["space_model"] = self.space.model
         for number, (key, value) in enumerate(sorted((self.metadata_filter or {}).items())):
             bound[f"meta_key_{number}"] = key
             bound[f"meta_value_{number}"] = value
@@ -107,12 +134,7 @@ class Scope:
         documents = self.document_filter
         assert documents is not None
         lifted = replace(documents, date_from=None, date_to=None)
-        return Scope(
-            workspace=self.workspace,
-            generation=self.generation,
-            document_filter=lifted,
-            metadata_filter=self.metadata_filter,
-        )
+        return replace(self, keys=None, document_filter=lifted)
 
     def _conditions(self) -> list[str]:
         conditions = []
@@ -131,6 +153,8 @@ class Scope:
                 conditions.append("date <= {filter_to:Date32}")
             if documents.knowledge_bases is not None:
                 conditions.append(_IN_BASES)
+        if self.space is not None:
+            conditions.append(_IN_SPACE_OF_WORKSPACE if self.space.of_workspace else _IN_SPACE)
         for number, (key, _) in enumerate(sorted((self.metadata_filter or {}).items())):
             conditions.append(_metadata_condition(key, number))
         return conditions

@@ -4,12 +4,15 @@
     answer = broken.ask("Who supplied the pumps?", rerank=True)
     assert answer.degraded
 
-Stages are those of a response's `ledger`. `FAULTS` lists what can go wrong with each.
+Stages are those of a response's `ledger`. `FAULTS` lists what can go wrong with each. `with_store_fault` has a
+statement of a query fail instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar, cast
@@ -18,9 +21,10 @@ import numpy as np
 
 from evigraph.engine import Evigraph
 from evigraph.errors import ModelTimeout, ModelUnavailable
-from evigraph.models.ports import ChatModel, ChatReply, Embedder, Message, Vectors
+from evigraph.models.ports import ChatModel, ChatReply, Embedder, Message, Vectors, WebResult, WebSearch
 from evigraph.query.cache import ContextCache
 from evigraph.query.ledger import LONGEST_REPLY, Boundary
+from evigraph.store.connect import Connection
 
 Fault = Literal["raises", "times_out", "empties", "garbage", "over_long"]
 FAULTS: tuple[Fault, ...] = ("raises", "times_out", "empties", "garbage", "over_long")
@@ -74,6 +78,77 @@ def with_boundary(graph: Evigraph, boundary: Boundary) -> Evigraph:
     view._boundary = boundary
     view._cache = ContextCache()
     return view
+
+
+# --------------------------------------------------------------------------- the store
+
+
+class Statements:
+    """Counts the statements of a query and has number `failing`, from 0, fail; none where that is None. `failed` tells
+    whether it was reached."""
+
+    def __init__(self, fault: Literal["raises", "times_out"] = "raises", *, failing: int | None = None) -> None:
+        self.fault = fault
+        self.failing = failing
+        self.seen = 0
+        self.failed = False
+        self._lock = threading.Lock()
+
+    def enter(self) -> None:
+        """May raise, as the driver might."""
+        with self._lock:
+            number, self.seen = self.seen, self.seen + 1
+            if number != self.failing:
+                return
+            self.failed = True
+        if self.fault == "times_out":
+            raise TimeoutError("the statement took too long")
+        import clickhouse_connect.driver.exceptions as driver
+
+        raise driver.OperationalError("the server went away")
+
+
+def with_store_fault(graph: Evigraph, statements: Statements) -> Evigraph:
+    """A view of a graph whose statements pass here on their way to the store. Nothing that an earlier query learnt is
+    taken from a cache, so that the same question makes the same statements each time."""
+    view = graph.in_workspace(graph.workspace)
+    view.store = copy.copy(graph.store)
+    view.store.connection = cast(Connection, _FaultyConnection(graph.store.connection, statements))
+    view.store._states = {}
+    view._cache = ContextCache()
+    return view
+
+
+class _FaultyConnection:
+    def __init__(self, connection: Connection, statements: Statements) -> None:
+        self._connection, self._statements = connection, statements
+
+    @property
+    def client(self) -> _FaultyClient:
+        return _FaultyClient(self._connection.client, self._statements)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+class _FaultyClient:
+    """A client of ClickHouse; what sends a statement passes `Statements.enter`."""
+
+    SENDING = ("query", "query_np", "insert", "command")
+
+    def __init__(self, client: Any, statements: Statements) -> None:
+        self._client, self._statements = client, statements
+
+    def __getattr__(self, name: str) -> Any:
+        held = getattr(self._client, name)
+        return self._passing(held) if name in self.SENDING else held
+
+    def _passing(self, send: Callable[..., Any]) -> Callable[..., Any]:
+        def sent(*positional: Any, **named: Any) -> Any:
+            self._statements.enter()
+            return send(*positional, **named)
+
+        return sent
 
 
 # --------------------------------------------------------------------------- spoilt values
@@ -183,3 +258,26 @@ class FaultyEmbedder:
             "over_long": np.repeat(vectors, 3, axis=0),
         }
         return spoilt[self._fault]
+
+
+class FaultyWebSearch:
+    """A web search with one fault in every call. `empties` gives results without text: a search that finds nothing is
+    none."""
+
+    def __init__(self, search: WebSearch, fault: Fault) -> None:
+        self._search, self._fault = search, fault
+
+    @property
+    def name(self) -> str:
+        return self._search.name
+
+    def search(self, query: str, limit: int) -> Sequence[WebResult]:
+        if self._fault == "raises":
+            raise ModelUnavailable("the search service refused", hint="injected by a test")
+        if self._fault == "times_out":
+            raise ModelTimeout("the search service did not answer in time", hint="injected by a test")
+        found = list(self._search.search(query, limit))
+        if self._fault == "empties":
+            return [replace(one, title="", text="") for one in found]
+        spoilt: list[WebResult] = lengthened(found) if self._fault == "over_long" else garbled(found)
+        return spoilt

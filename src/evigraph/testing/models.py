@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from evigraph.errors import EvigraphError, ModelBadResponse
-from evigraph.models.ports import ChatReply, Message, Vectors
+from evigraph.models.ports import ChatReply, Message, Vectors, WebResult
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -59,6 +59,14 @@ class HashEmbedder:
     def count_tokens(self, text: str) -> int:
         """Words, and two more, as for a model with opening and closing tokens."""
         return len(_words(text)) + 2
+
+
+def _within(text: str, max_tokens: int | None) -> tuple[str, str]:
+    """As much of a reply as a limit on its words lets through, and the `finish_reason` that goes with it."""
+    words = text.split()
+    if max_tokens is None or len(words) <= max_tokens:
+        return text, "stop"
+    return " ".join(words[:max_tokens]), "length"
 
 
 Script = str | EvigraphError | Callable[[Sequence[Message]], str]
@@ -118,6 +126,19 @@ class ScriptedChat:
         return step if isinstance(step, str) else step(messages)
 
 
+class ScriptedWebSearch:
+    """A `WebSearch` that finds what it is given, whatever the question. `asked` records questions and limits."""
+
+    def __init__(self, results: Sequence[WebResult], name: str = "scripted") -> None:
+        self.name = name
+        self.asked: list[tuple[str, int]] = []
+        self._results = tuple(results)
+
+    def search(self, query: str, limit: int) -> list[WebResult]:
+        self.asked.append((query, limit))
+        return list(self._results[:limit])
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
     """What the server does to one request instead of answering it well.
@@ -146,14 +167,14 @@ class Received:
 
 
 class ScriptedOpenAIServer:
-    """`/v1/chat/completions`, `/v1/embeddings` and `/v1/rerank` on a free port of 127.0.0.1, for use in a `with`
-    block.
+    """`/v1/chat/completions`, `/v1/embeddings`, `/v1/rerank` and a web search's `/v1/search` on a free port of
+    127.0.0.1, for use in a `with` block.
 
     `replies` are chat texts in order (the last one repeats) or a function of the request; `faults` are used
     up one per request before any reply is given, None standing for a good answer. Embeddings are those of
     `HashEmbedder`, in reverse order to show that `index` counts; rerank scores are the share of the question's
-    words that a document holds, best first. `requests` holds what was received, `most_at_once` the highest
-    number of requests under way together.
+    words that a document holds, best first; `results` is what a search finds. `requests` holds what was received,
+    `most_at_once` the highest number of requests under way together.
     """
 
     def __init__(
@@ -163,6 +184,7 @@ class ScriptedOpenAIServer:
         faults: Sequence[Fault | None] = (),
         dimension: int = 16,
         usage: bool = True,
+        results: Sequence[WebResult] = (),
     ) -> None:
         self.requests: list[Received] = []
         self.most_at_once = 0
@@ -170,6 +192,7 @@ class ScriptedOpenAIServer:
         self._faults = list(faults)
         self._embedder = HashEmbedder(dimension)
         self._usage = usage
+        self._results = tuple(results)
         self._replied = 0
         self._under_way = 0
         self._lock = threading.Lock()
@@ -216,6 +239,8 @@ class ScriptedOpenAIServer:
             return 200, self._embeddings(received.body)
         if received.path == "/v1/rerank":
             return 200, self._rerank(received.body)
+        if received.path == "/v1/search":
+            return 200, self._search(received.body)
         return 404, {"error": {"message": f"no such path: {received.path}"}}
 
     def _chat(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -223,12 +248,13 @@ class ScriptedOpenAIServer:
             number = self._replied
             self._replied += 1
         text = self._replies(body) if callable(self._replies) else self._replies[min(number, len(self._replies) - 1)]
+        text, ended = _within(text, body.get("max_tokens"))
         reply: dict[str, Any] = {
             "id": f"chat-{number}",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": body.get("model", ""),
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": ended}],
         }
         if self._usage:
             asked = sum(len(_words(message["content"])) for message in body["messages"])
@@ -255,6 +281,11 @@ class ScriptedOpenAIServer:
         order = sorted(range(len(shares)), key=lambda at: -shares[at])[: body.get("top_n", len(shares))]
         results = [{"index": at, "relevance_score": shares[at]} for at in order]
         return {"results": results, "model": body.get("model", "")}
+
+    def _search(self, body: dict[str, Any]) -> dict[str, Any]:
+        found = self._results[: body.get("max_results", 5)]
+        results = [{"title": one.title, "url": one.url, "content": one.text, "score": 0.5} for one in found]
+        return {"query": body["query"], "answer": None, "images": [], "results": results, "response_time": "0.01"}
 
 
 def _handler(server: ScriptedOpenAIServer) -> type[BaseHTTPRequestHandler]:

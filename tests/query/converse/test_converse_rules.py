@@ -175,3 +175,24 @@ def test_what_was_put_in_says_where_it_is_known_from() -> None:
 def test_a_long_question_is_read_in_no_time() -> None:
     question = "and " * 2_000 + "what about " * 500 + "that company the the the " * 500 + "?"
     assert "Corrick & Vane" in meant(question)
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "question", "expected"),
+    [
+        ("Who is Hana Sefu?", "Joseph Amarra hired Hana Sefu.", "What did she do?", "What did Hana Sefu do?"),
+        ("Who exactly was Hana Sefu?", "Joseph Amarra hired her.", "Where did she live?", "Where did Hana Sefu live?"),
+        ("What is the Spring Flood?", "Tolland named it.", "When did it end?", "When did Spring Flood end?"),
+        ("Tell me about Lowani.", "Tolland sold it pumps.", "Who runs it?", "Who runs Lowani?"),
+        ("Please tell us more about Tolland", "See Corrick & Vane.", "Is that firm big?", "Is Tolland big?"),
+        ("What do you know about Tolland?", "Hana Sefu owns it.", "When did it open?", "When did Tolland open?"),
+        # What a question asks for, not what it mentions, is spoken of next.
+        ("Who is the manager of Tolland?", "Joseph Amarra.", "What did he do?", "What did Joseph Amarra do?"),
+        ("Who is Hana Sefu's brother?", "Joseph Amarra.", "What did he do?", "What did Joseph Amarra do?"),
+        ("Tell me about Tolland.", "Hana Sefu owns it.", "Where does she live?", "Where does Hana Sefu live?"),
+    ],
+)
+def test_what_a_question_is_about_as_such_is_spoken_of_next(
+    before: str, answer: str, question: str, expected: str
+) -> None:
+    assert meant(question, turn(before, answer)) == expected

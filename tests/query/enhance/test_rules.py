@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evigraph.query.enhance.relevance import Words
 from evigraph.query.enhance.rules import RuleReranker
+from evigraph.query.relevance import Words
 from evigraph.testing.models import HashEmbedder
 
 WEIGHTS = {"pump": 2.0, "tarn": 3.0, "repair": 1.0}

@@ -10,13 +10,19 @@ from typing import Any
 
 from evigraph import Evigraph
 from evigraph.config import Settings
-from evigraph.models.ports import Message
-from evigraph.testing.models import ScriptedChat
+from evigraph.models.ports import Message, WebResult
+from evigraph.testing.models import ScriptedChat, ScriptedWebSearch
 from evigraph.types import Answer
 from small import OneStore, item
 from wide import CORPUS
 
 QUESTION = "Why do the pumps of Tarn stand idle?"
+FAR = "Which emperor signed the treaty of Zorbulon?"
+PAGE = WebResult(
+    title="Treaty of Zorbulon",
+    url="https://history.example/zorbulon",
+    text="The emperor Otto signed the treaty of Zorbulon. The pumps of Tarn stand idle for want of spare parts.",
+)
 ALL = "Across all regions, why do pumps stand idle for want of spare parts?"
 PLAN = {
     "steps": [
@@ -68,12 +74,14 @@ def answered(shown: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario:
-    """One way to ask. `settings` beside the defaults; `chat` says whether there is a model; `before` is asked first."""
+    """One way to ask. `settings` beside the defaults; `chat` says whether there is a model, `web` whether there is a
+    web search; `before` is asked first."""
 
     name: str
     options: dict[str, Any]
     question: str = QUESTION
     chat: bool = False
+    web: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     before: dict[str, Any] | None = None
 
@@ -103,6 +111,8 @@ SCENARIOS = (
     Scenario(
         name="corrective, one good", options={"method": "corrective"}, question="Who visited Pump Garrawe?", chat=True
     ),
+    Scenario(name="corrective with the web", options={"method": "corrective"}, question=FAR, web=True),
+    Scenario(name="corrective with the web, by a model", options={"method": "corrective"}, chat=True, web=True),
     Scenario(name="rerank by a model", options={"rerank": True}, chat=True, settings={"reranker": "llm"}),
     Scenario(
         name="conversation",
@@ -152,6 +162,8 @@ class Asked:
         options: dict[str, Any] = {"settings": Settings(**scenario.settings)}
         if scenario.chat:
             options["chat"] = ScriptedChat(reply)
+        if scenario.web:
+            options["web_search"] = ScriptedWebSearch([PAGE])
         return self._store.engine("asked", **options)
 
     def options(self, scenario: Scenario, view: Evigraph) -> dict[str, Any]:

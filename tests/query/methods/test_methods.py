@@ -131,12 +131,13 @@ def test_without_a_hypothetical_answer_the_question_is_searched_for(store: OneSt
 
 
 def test_each_rephrasing_is_searched_for_and_the_best_score_wins(store: OneStore) -> None:
-    rephrased = ["Maize prices rose at Ulwe while the river was low.", "x" * 600, QUESTION]
+    rephrased = ["Maize prices rose at Ulwe while the river was low on pumps.", "x" * 600, QUESTION]
     chat = scripted(("JSON list of texts", json.dumps(rephrased)))
     answer = ask(store, "multi_query", chat=chat, mode="naive", min_score=0.0)
-    assert details(answer)["multi_query"] == {"rephrasings": [rephrased[0]], "written_by": "model"}
+    told = details(answer)["multi_query"]
+    assert (told["rephrasings"], told["written_by"]) == ([rephrased[0]], "model")
     scores = {chunk.document_id: chunk.vector_score for chunk in answer.evidence.chunks}
-    assert scores["ulwe"] > 0.9
+    assert scores["ulwe"] > 0.85
     assert answer.evidence.chunks[0].document_id == "ulwe"
     assert answer.degraded == ()
 
@@ -229,6 +230,8 @@ def test_a_good_answer_is_graded_once(store: OneStore) -> None:
         "threshold": 0.7,
         "threshold_met": True,
         "rounds": 0,
+        "reason": None,
+        "discarded": [],
     }
     assert answer.degraded == ()
 

@@ -343,3 +343,11 @@ def test_partial_answers_cite_by_the_numbers_of_the_answer(asking: Callable[...,
     partials = [community.partial for community in answer.evidence.communities if community.partial]
     assert len(partials) > 1
     assert {number for partial in partials for number in re.findall(r"\[(\d+)\]", partial)} == {"1"}
+
+
+@pytest.mark.parametrize("reply", ["", "[]", "{}", "[1]"])
+def test_a_reduction_without_a_word_abstains_and_is_told(asking: Callable[..., Asked], reply: str) -> None:
+    answer, _ = asking(server(reduced=lambda body: reply))
+    assert (answer.abstained, answer.text, answer.citations) == (True, None, ())
+    assert answer.abstain_reason == "generation: the model said nothing that is text"
+    assert answer.degraded == (answer.abstain_reason,)

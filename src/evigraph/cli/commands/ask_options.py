@@ -17,7 +17,18 @@ MODES = (
 
 _FILTER = "Which documents"
 _TUNING = "How much, and how it is ranked"
-_TRANSLATED = ("document_id", "pattern", "date_from", "date_to", "meta", "as_of", "predicate", "seed", "conversation")
+_TRANSLATED = (
+    "document_id",
+    "pattern",
+    "date_from",
+    "date_to",
+    "meta",
+    "as_of",
+    "predicate",
+    "seed",
+    "conversation",
+    "no_web_search",
+)
 
 
 def _option(help_text: str, *names: str, panel: str | None = None) -> Any:
@@ -41,6 +52,9 @@ class AskOptions:
     context_only: Annotated[bool, _option("Return the context, without an answer.", "--context-only")] = False
     prompt_only: Annotated[bool, _option("Return the prompt, without calling a model.", "--prompt-only")] = False
     llm_model: Annotated[str | None, _option("Chat model instead of the configured one.")] = None
+    no_web_search: Annotated[
+        bool, _option("Keep method corrective off the web, where a search service is configured.", "--no-web-search")
+    ] = False
     conversation: Annotated[
         str | None, _option("Make the question a turn of this conversation; a new id begins one.")
     ] = None
@@ -91,7 +105,7 @@ class AskOptions:
             document_filter=document_filter,
             metadata_filter=key_values(self.meta),
             as_of=None if self.as_of is None else generation_or_time(self.as_of),
-        )
+        ) | ({"web_search": False} if self.no_web_search else {})
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -55,10 +55,19 @@ def create(
     *,
     description: DescriptionOption = None,
     llm_model: ModelOption = None,
+    embedding_model: Annotated[
+        str | None,
+        typer.Option(
+            "--embedding-model",
+            help="One of EVIGRAPH_EMBEDDERS instead of the workspace's; for good.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Make an empty knowledge base."""
+    fields = changes(description=description, llm_model=llm_model, embedding_model=embedding_model)
     with session.backend() as backend:
-        made = backend.knowledge_bases.create({"name": name, **changes(description=description, llm_model=llm_model)})
+        made = backend.knowledge_bases.create({"name": name, **fields})
     if session.as_json:
         emit(made)
     else:

@@ -28,13 +28,16 @@ def prune(session: Session) -> None:
 
 
 def reembed(session: Session) -> None:
-    """Embed the workspace with the configured model, then switch to it when complete."""
+    """Embed the workspace with the configured model, then switch to it when complete. Bases with a model of their own
+    are left alone."""
     with session.backend() as backend, bar("embedding", quiet=session.as_json) as progress:
         done = backend.reembed(progress=progress)
     if session.as_json:
         emit(done)
     else:
-        say(f"embedded; generation {done['generation']}")
+        apart = done["left_alone"]
+        left = f"; {apart} documents of bases with a model of their own were left alone" if apart else ""
+        say(f"embedded; generation {done['generation']}{left}")
 
 
 def jobs(session: Session) -> None:

@@ -20,8 +20,8 @@ DefaultOption = Annotated[
     list[str] | None,
     typer.Option(
         "--default",
-        help="field=value for its questions: mode, method, top_k, rerank, rerank_top_k, compress, hybrid or "
-        "parent_context; may be repeated.",
+        help="field=value for its questions: mode, method, top_k, rerank, rerank_top_k, compress, hybrid, "
+        "parent_context or web_search; may be repeated.",
         show_default=False,
     ),
 ]

@@ -98,7 +98,9 @@ class TreeBuilder:
     def _written(self, drafts: list[Draft], groups: list[list[Node]]) -> list[Draft]:
         if self._model is None or not drafts:
             return drafts
-        return self._model.rewritten(drafts, groups, self.subject, self._replies, self.outcome)
+        return self._model.rewritten(
+            drafts, groups, self.subject, self._replies, embedder=self._embedder, outcome=self.outcome
+        )
 
     def _embedded(self, drafts: Sequence[Draft]) -> list[Node]:
         if not drafts:

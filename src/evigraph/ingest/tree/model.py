@@ -30,10 +30,9 @@ class ModelSummaries:
     """The chat model of one index run. `dropped` counts replies, and sentences of replies, that were not kept, by
     reason; `written` the summaries that are the model's. `stopped` says why it is not asked any more."""
 
-    def __init__(self, chat: ChatModel, embedder: Embedder, *, token_budget: int | None, concurrency: int) -> None:
+    def __init__(self, chat: ChatModel, *, token_budget: int | None, concurrency: int) -> None:
         self.name = chat.name
         self.caller = Caller(chat, TokenBudget(token_budget, REPLY_TOKENS), concurrency)
-        self._embedder = embedder
         self.dropped: Counter[str] = Counter()
         self.written = 0
         self.unusable = 0
@@ -45,9 +44,12 @@ class ModelSummaries:
         groups: Sequence[Sequence[Node]],
         subject: Subject,
         replies: ReplyCache,
+        *,
+        embedder: Embedder,
         outcome: Counter[str],
     ) -> list[Draft]:
-        """The drafts with the model's texts where it wrote any; `outcome` counts what became of the others."""
+        """The drafts with the model's texts where it wrote any, as much of each as `embedder` reads; `outcome` counts
+        what became of the others."""
         shown = [[without_orders(_read(node), subject.language) for node in nodes] for nodes in groups]
         title = "" if gives_orders(subject.context) else subject.context
         asked = [messages(title, [cleaned.text for cleaned in texts]) for texts in shown]
@@ -57,7 +59,7 @@ class ModelSummaries:
         ]
         found = self._ask(questions, replies)
         return [
-            self._kept(draft, reply, texts, subject, outcome)
+            self._kept(draft, reply, texts, subject, embedder=embedder, outcome=outcome)
             for draft, reply, texts in zip(drafts, found, shown, strict=True)
         ]
 
@@ -73,12 +75,19 @@ class ModelSummaries:
         return [known.get(question.key) for question in questions]
 
     def _kept(
-        self, draft: Draft, reply: Reply, shown: Sequence[Cleaned], subject: Subject, outcome: Counter[str]
+        self,
+        draft: Draft,
+        reply: Reply,
+        shown: Sequence[Cleaned],
+        subject: Subject,
+        *,
+        embedder: Embedder,
+        outcome: Counter[str],
     ) -> Draft:
         if reply is None or isinstance(reply, ModelError):
             outcome["not asked" if reply is None else "failed"] += 1
             return draft
-        text = self._checked(reply.text, shown, subject)
+        text = self._checked(reply.text, shown, subject, embedder)
         if not text:
             self.unusable += 1
             outcome["unusable"] += 1
@@ -86,7 +95,7 @@ class ModelSummaries:
         self.written += 1
         return replace(draft, text=text)
 
-    def _checked(self, reply: str, shown: Sequence[Cleaned], subject: Subject) -> str:
+    def _checked(self, reply: str, shown: Sequence[Cleaned], subject: Subject, embedder: Embedder) -> str:
         """What is kept of a reply: whole sentences that hold no number and no name which the nodes do not hold, and
         repeat no order that was left out of them; as many as the embedder reads."""
         if NOTHING in reply:
@@ -103,7 +112,7 @@ class ModelSummaries:
                 continue
             if unsupported_reason(said, texts, languages) is not None:
                 self.dropped["sentences_unsupported"] += 1
-            elif self._embedder.count_tokens(subject.searchable(" ".join([*kept, said]))) > self._embedder.max_tokens:
+            elif embedder.count_tokens(subject.searchable(" ".join([*kept, said]))) > embedder.max_tokens:
                 self.dropped["sentences_too_long"] += 1
                 break
             else:

@@ -31,16 +31,13 @@ class RunTrees:
         self,
         store: Store,
         workspace: str,
-        embedder: Embedder,
         chat: Callable[[], ChatModel | None],
         settings: Settings,
     ) -> None:
         self._store = store
         self._workspace = workspace
-        self._embedder = embedder
         self._chat = chat
         self._settings = settings
-        self._tokens = TokenCounter(embedder.count_tokens)
         self._trees = self._too_short = self._summaries = self._orders = 0
         self.wanted = False
         """Whether any document was to get a tree."""
@@ -53,13 +50,12 @@ class RunTrees:
             return None
         return ModelSummaries(
             chat,
-            self._embedder,
             token_budget=self._settings.extraction_token_budget,
             concurrency=self._settings.model_concurrency,
         )
 
-    def builder(self, document: SourceDocument, revision: int, language: str) -> TreeBuilder:
-        """A builder for one revision of a document."""
+    def builder(self, document: SourceDocument, revision: int, language: str, embedder: Embedder) -> TreeBuilder:
+        """A builder for one revision of a document, whose vectors are this model's."""
         self.wanted = True
         parts = ContextParts(title=document.title, headings=(), caption="", header="")
         stored = StoredReplies(self._store, self._workspace, revision_key(document.document_id, revision))
@@ -67,10 +63,10 @@ class RunTrees:
             document_id=document.document_id,
             revision=revision,
             source=document.source,
-            context=bounded_context(parts, self._embedder.max_tokens // CONTEXT_SHARE, self._tokens),
+            context=bounded_context(parts, embedder.max_tokens // CONTEXT_SHARE, TokenCounter(embedder.count_tokens)),
             language=language,
         )
-        return TreeBuilder(subject, self._embedder, self.model, RevisionReplies(stored))
+        return TreeBuilder(subject, embedder, self.model, RevisionReplies(stored))
 
     def close(self, tree: TreeBuilder) -> list[str]:
         """Count a tree that is complete; return its document's warnings."""

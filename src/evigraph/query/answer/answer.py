@@ -5,12 +5,12 @@ from __future__ import annotations
 from evigraph.errors import ModelNotConfigured
 from evigraph.models.ports import Message
 from evigraph.query.answer.extractive import answer_extractively
-from evigraph.query.answer.generate import answer_by_model
+from evigraph.query.answer.generate import NOTHING_SAID, abstain_from_nothing, answer_by_model, says_nothing
 from evigraph.query.answer.leaves import cite_leaves
 from evigraph.query.answer.prompt import context_text, prompt_text
 from evigraph.query.answer.strength import strength
 from evigraph.query.answer.support import question_weights
-from evigraph.query.ledger import LONGEST_REPLY, wordless
+from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.overview.answer import answer_overview, overview_context, overview_prompt
 from evigraph.query.plan.answer import answer_by_plan
 from evigraph.query.plan.propose import require_planner
@@ -115,8 +115,8 @@ def _bypass(run: Run) -> None:
     assert run.chat is not None
     with run.ledger.stage("generation") as stage:
         reply = run.chat.complete([Message(role="user", content=run.posed)], model=run.request.llm_model)
-        text = stage.hand_on(reply.text, kind=str, most=LONGEST_REPLY, check=wordless)
-    run.text = text.strip() or None
+        text = stage.hand_on(reply.text, because=NOTHING_SAID, kind=str, most=LONGEST_REPLY)
+    run.text = text.strip()
     run.answered_by = "model"
-    if run.text is None:
-        run.abstain_reason = "generation: the model returned nothing"
+    if says_nothing(text):
+        abstain_from_nothing(run)

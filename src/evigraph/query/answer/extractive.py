@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evigraph.models.ports import Embedder, Vectors
 from evigraph.query.answer.sentences import Sentence, cite, readable, sentences_of
 from evigraph.query.answer.support import question_weights
 from evigraph.query.run import Run
+from evigraph.query.spaces import near as nearness
 from evigraph.text.analysis import analyse
 
 EMBEDDED = 24
@@ -57,8 +59,8 @@ def _ranked(run: Run, sentences: list[Sentence], weights: Mapping[str, float]) -
     place = [1.0 / (1 + sentence.chunk) for sentence in sentences]
     order = sorted(range(len(sentences)), key=lambda i: (-(lexical[i] + 0.3 * place[i]), i))
     near = order[:EMBEDDED]
-    vectors = run.embedder().embed([sentences[i].text for i in near])
-    cosine = {i: float(vector @ run.asked.vector) for i, vector in zip(near, vectors, strict=True)}
+    owners = [run.citable[sentences[i].chunk] for i in near]
+    cosine = dict(zip(near, nearness(run, owners, [sentences[i].text for i in near], _cosines), strict=True))
     scored = [
         (
             round(LEXICAL_WEIGHT * lexical[i] + VECTOR_WEIGHT * cosine.get(i, 0.0) + PLACE_WEIGHT * place[i], 6),
@@ -67,6 +69,10 @@ def _ranked(run: Run, sentences: list[Sentence], weights: Mapping[str, float]) -
         for i in range(len(sentences))
     ]
     return sorted(scored, key=lambda pair: (-pair[0], pair[1].chunk, pair[1].start))
+
+
+def _cosines(embedder: Embedder, question: Vectors, texts: list[str]) -> list[float]:
+    return [float(vector @ question) for vector in embedder.embed(texts)]
 
 
 def _chosen(run: Run, ranked: Sequence[tuple[float, Sentence]]) -> list[Sentence]:

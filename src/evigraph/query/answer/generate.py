@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from evigraph.query.answer.prompt import NO_ANSWER, messages
 from evigraph.query.answer.sentences import Sentence, cite, sentences_of
 from evigraph.query.answer.support import LONGEST_ANSWER, marker_missing, unsupported_reason
-from evigraph.query.ledger import LONGEST_REPLY, wordless
+from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.run import Run
 from evigraph.text.analysis import analyse
 from evigraph.text.markers import MARKER, marker_numbers
 from evigraph.text.sentences import sentence_spans
 from evigraph.types import Citation
 
+WRITING = ("generation", "rewrite", "check_citations")
+"""Stages in which a chat model's answer is written: what they say is said of that answer alone."""
+NOTHING_SAID = "the model said nothing that is text"
+"""Why there is no answer where a reply is empty, or holds nothing but signs and markers."""
 _MARKERS = re.compile(rf"(?:{MARKER.pattern})+", re.IGNORECASE)
 _DECLINED = re.compile(rf"\b{NO_ANSWER}\b", re.IGNORECASE)
 _WORD = re.compile(r"\w")
@@ -29,31 +33,48 @@ def answer_by_model(run: Run) -> None:
     assert run.chat is not None
     with run.ledger.stage("generation") as stage:
         reply = run.chat.complete(messages(run.posed, run.context), model=run.request.llm_model)
-        text = stage.hand_on(reply.text, kind=str, most=LONGEST_REPLY, check=wordless)
+        text = stage.hand_on(reply.text, because=NOTHING_SAID, kind=str, most=LONGEST_REPLY)
     take_reply(run, text)
 
 
 def take_reply(run: Run, reply: str) -> None:
-    """Leave a model's reply in the run, its citations checked against `run.citable`; or the reason for abstaining."""
+    """Leave a model's reply in the run, its citations checked against `run.citable`; or the reason for abstaining. What
+    is to be said of the reply is said of its stage `check_citations`, so that it can be taken back with the reply."""
     text = reply.strip()
     run.answered_by = "model"
+    declined = False
     if _DECLINED.search(text):
         rest = _DECLINED.sub("", text).lstrip(" .\n").rstrip()
         if not MARKER.search(rest) or len(MARKER.sub("", rest).split()) < _FEWEST_WORDS:
             run.abstain_reason = "generation: the model found no answer in the evidence"
             return
         # A document could get the word quoted; what the model cites beside it is still checked and shown.
-        run.ledger.degrade(f"generation: the model wrote {NO_ANSWER} and yet cited passages; the word was removed")
-        text = rest
-    if not _WORD.search(MARKER.sub("", text)):
-        run.abstain_reason = "generation: the model returned nothing"
+        declined, text = True, rest
+    if says_nothing(MARKER.sub("", text)):
+        abstain_from_nothing(run)
         return
     with run.ledger.stage("check_citations") as stage:
+        if declined:
+            run.ledger.degrade(f"generation: the model wrote {NO_ANSWER} and yet cited passages; the word was removed")
         run.text = stage.hand_on(
             _checked(run, text), kind=str, most=LONGEST_ANSWER, check=lambda said: marker_missing(said, run.citations)
         )
-    if not run.citations:
-        run.ledger.degrade("generation: the model's answer cites no passage; nothing in it is verified")
+        if not run.citations:
+            run.ledger.degrade("generation: the model's answer cites no passage; nothing in it is verified")
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text holds neither a letter nor a digit."""
+    return not any(map(str.isalnum, text))
+
+
+def abstain_from_nothing(run: Run) -> None:
+    """Abstain for a reply that says nothing, and say so: another call may do better, so none is kept."""
+    with run.ledger.stage("check_citations") as stage:
+        run.ledger.degrade(f"generation: {NOTHING_SAID}")
+        stage.hand_on("", because=NOTHING_SAID, kind=str)
+    run.text, run.abstain_reason = None, f"generation: {NOTHING_SAID}"
+    run.repeatable = False
 
 
 def _checked(run: Run, text: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evigraph.query.run import Run
+from evigraph.query.spaces import cosines
 from evigraph.store.keys import PassageKey, passage_key
 from evigraph.types import Chunk
 
@@ -25,7 +26,7 @@ def cite_leaves(run: Run) -> None:
     to cite is cut off. Does nothing where no summary of a document is among the evidence."""
     if run.overview is not None or not any(chunk.level for chunk in run.chunks):
         return
-    with run.ledger.stage("cite_leaves", given=len(run.chunks)) as stage:
+    with run.ledger.stage("cite_leaves", given=len(run.chunks), of="chunks") as stage:
         best = _best_leaves(run, [chunk for chunk in run.chunks if chunk.level])
         facts = run.ledger.counts.get("context_tokens", 0) - sum(chunk.token_count for chunk in run.chunks)
         kept, numbered, used = _within(run.chunks, best, run.request.max_context_tokens - facts)
@@ -91,8 +92,8 @@ def _best_leaves(run: Run, summaries: Sequence[Chunk]) -> dict[str, list[Chunk]]
 def _cosines(run: Run, keys: Sequence[PassageKey]) -> dict[PassageKey, float]:
     found: dict[PassageKey, float] = {}
     for first in range(0, len(keys), ASKED_AT_ONCE):
-        part = run.snapshot.similarities([run.asked.vector], keys[first : first + ASKED_AT_ONCE])
-        found.update({key: round(float(scores[0]), 9) for key, scores in part.items()})
+        part = cosines(run, keys[first : first + ASKED_AT_ONCE])
+        found.update({key: round(float(cosine), 9) for key, cosine in part.items()})
     return found
 
 

@@ -29,7 +29,7 @@ def context_text(
     summaries: Sequence[Chunk] = (),
 ) -> str:
     """Facts, then summaries of passages, then numbered passages, each fenced; a fence written inside a document is
-    defused. A summary has no number: it says which of the passages it rests on."""
+    defused. A summary has no number: it says which of the passages it rests on. A web result says that it is one."""
     parts = []
     if entities or relationships:
         lines = [*map(entity_line, entities), *map(relationship_line, relationships)]
@@ -39,7 +39,8 @@ def context_text(
         said = f"Summary of passages, {below} among them. Cite the passages, never the summary."
         parts.append(f'<passage summary="yes" source="{_label(summary)}">\n{said}\n{_body(summary)}\n</passage>')
     for number, chunk in enumerate(chunks, start=1):
-        parts.append(f'<passage n="{number}" source="{_label(chunk)}">\n{_body(chunk)}\n</passage>')
+        web = ' web="yes"' if chunk.web else ""
+        parts.append(f'<passage n="{number}"{web} source="{_label(chunk)}">\n{_body(chunk)}\n</passage>')
     return "\n".join(parts)
 
 

@@ -38,4 +38,5 @@ def cite(number: int, sentence: Sentence, chunk: Chunk) -> Citation:
         end=end,
         quote=chunk.text[start - chunk.start : end - chunk.start],
         page=chunk.page_at(start),
+        web=chunk.web,
     )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evigraph.query.run import Run
+from evigraph.query.spaces import cosines, spaces_of
 from evigraph.store.keys import passage_key
 from evigraph.text.analysis import analyse
 from evigraph.types import Chunk
@@ -25,6 +26,9 @@ ENOUGH_FOR_A_MODEL = 0.25
 """A chat model reads the passages and may decline itself, so it is kept only from what is plainly beside the point."""
 ALL_WORDS = 0.95
 """A passage that holds this share of the weighted words is about the question, however short the question is."""
+ENOUGH_BY_WORDS = 0.5
+"""The same of a passage whose embedding model is not configured, so that it has no cosine. Not measured: half of what
+is asked, and every name of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +41,8 @@ class Strength:
     best_passage: float
     unknown_names: tuple[str, ...]
     needed: float = ENOUGH
+    by_words: float = 0.0
+    """`best_passage` of those that have no cosine for want of their embedding model."""
 
     @property
     def value(self) -> float:
@@ -47,6 +53,8 @@ class Strength:
     def weakness(self) -> str | None:
         """Why the evidence does not bear an answer, or None."""
         if self.value >= self.needed or self.best_passage >= ALL_WORDS:
+            return None
+        if self.by_words >= ENOUGH_BY_WORDS and not self.unknown_names:
             return None
         if self.unknown_names:
             return f"the nearest passages do not mention {self.unknown_names[0]!r}"
@@ -60,21 +68,34 @@ def strength(run: Run, weights: Mapping[str, float]) -> Strength:
     """Measure the evidence the run holds."""
     best = max(_cosines(run), default=0.0)
     read = run.citable[:READ]
+    alone = [(chunk, coverage([chunk], weights, run.counts.languages)) for chunk in read]
     return Strength(
         cosine=best,
         coverage=coverage(read, weights, run.counts.languages),
-        best_passage=max((coverage([chunk], weights, run.counts.languages) for chunk in read), default=0.0),
+        best_passage=max((share for _, share in alone), default=0.0),
         unknown_names=tuple(name for name in run.asked.unknown_names if not _holds(run.citable, name)),
         needed=ENOUGH if run.chat is None else ENOUGH_FOR_A_MODEL,
+        by_words=_by_words(run, alone),
     )
+
+
+def _by_words(run: Run, alone: Sequence[tuple[Chunk, float]]) -> float:
+    if all(space.embedder is not None for space in run.spaces):
+        return 0.0
+    spaces = spaces_of(run, [chunk for chunk, _ in alone])
+    unseen = [share for (_, share), space in zip(alone, spaces, strict=True) if space and space.embedder is None]
+    return max(unseen, default=0.0)
 
 
 def _cosines(run: Run) -> list[float]:
     """Of the chunks with the question as asked, whatever they were found with."""
     if not run.wordings:
         return [chunk.vector_score or 0.0 for chunk in run.chunks]
-    keys = [passage_key(chunk.document_id, chunk.revision, chunk.id) for chunk in run.chunks if not chunk.level]
-    return [max(0.0, near[0]) for near in run.snapshot.similarities([run.asked.vector], keys).values()]
+    stored = [chunk for chunk in run.chunks if not chunk.level and not chunk.web]
+    keys = [passage_key(chunk.document_id, chunk.revision, chunk.id) for chunk in stored]
+    found = [max(0.0, near) for near in cosines(run, keys).values()]
+    # Those of the web were measured with the question as asked.
+    return found + [chunk.vector_score or 0.0 for chunk in run.chunks if chunk.web]
 
 
 def coverage(chunks: Sequence[Chunk], weights: Mapping[str, float], languages: Sequence[str]) -> float:

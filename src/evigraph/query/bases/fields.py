@@ -14,7 +14,7 @@ MAX_DESCRIPTION = 2_000
 MAX_BASES = 100
 """Knowledge bases of one pipeline."""
 
-DEFAULTS = ("mode", "method", "top_k", "rerank", "rerank_top_k", "compress", "hybrid", "parent_context")
+DEFAULTS = ("mode", "method", "top_k", "rerank", "rerank_top_k", "compress", "hybrid", "parent_context", "web_search")
 """Fields of a pipeline's queries that the pipeline may set."""
 
 TOP_K = LIMITS["max_chunks"]
@@ -34,6 +34,13 @@ def check_description(value: Any) -> str:
 
 def check_llm_model(value: Any) -> str | None:
     return None if value is None else check_model(value)
+
+
+def check_embedding_model(value: Any) -> str | None:
+    """Only that it may be a name; which ones there are is known to `Embedders`."""
+    if value is not None and (not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME):
+        raise InvalidValue(f"embedding_model must be a name of 1 to {MAX_NAME} characters", hint=f"got {shown(value)}")
+    return None if value is None else check_text("embedding_model", value)
 
 
 def check_base_ids(value: Any) -> tuple[str, ...]:

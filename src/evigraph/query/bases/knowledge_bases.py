@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from evigraph.bases import BaseDeleted, KnowledgeBase
-from evigraph.errors import ForeignEmbedder, NotFound
-from evigraph.models.ports import Embedder
-from evigraph.query.bases.fields import check_description, check_llm_model, check_name
+from evigraph.errors import NotFound
+from evigraph.models.embedders import Embedders
+from evigraph.query.bases.fields import check_description, check_embedding_model, check_llm_model, check_name
 from evigraph.reports import IndexReport
 from evigraph.store import Store
 from evigraph.store.knowledge_bases import BaseRow, add_base, change_base, delete_base, get_base, standing_bases
@@ -25,27 +25,34 @@ class KnowledgeBases:
     `index` is that of the engine. Whatever takes a `base_id` raises `NotFound`; fields raise `InvalidValue`."""
 
     def __init__(
-        self, store: Store, workspace: str, *, embedder: Callable[[], Embedder], index: Callable[..., IndexReport]
+        self, store: Store, workspace: str, *, embedders: Embedders, index: Callable[..., IndexReport]
     ) -> None:
         self.store = store
         self.workspace = workspace
-        self._embedder = embedder
+        self._embedders = embedders
         self._index = index
 
     def create(
         self, name: str, *, description: str = "", llm_model: str | None = None, embedding_model: str | None = None
     ) -> KnowledgeBase:
-        """Make an empty base. The workspace's embedding model is its own; one that names another is refused.
+        """Make an empty base. `embedding_model` names one of `EVIGRAPH_EMBEDDERS`, under which the entry or the model
+        itself is known; it is the base's own for good. By default it is the workspace's, whichever that is.
 
-        Raises `NameTaken`, `ForeignEmbedder`, and `EmbedderMismatch` where another model than the workspace's is
-        configured.
+        Raises `NameTaken`, `UnknownEmbedder`, `EmbedderMismatch` where the base would have the workspace's model and
+        another is configured, and what making the model raises.
         """
         name, description, llm_model = check_name(name), check_description(description), check_llm_model(llm_model)
-        embedder = self._embedder()
-        self.store.claim_embedder(self.workspace, embedder.name, embedder.dimension)
-        if embedding_model is not None and embedding_model != embedder.name:
-            raise ForeignEmbedder(str(embedding_model)[:80], embedder.name)
-        return self.show(add_base(self.store, self.workspace, name, description, llm_model or "").base_id)
+        asked = check_embedding_model(embedding_model)
+        main = self._embedders.main
+        chosen = main if asked is None else self._embedders.chosen(asked)
+        own = ("", 0)
+        if (chosen.name, chosen.dimension) == (main.name, main.dimension):
+            self.store.claim_embedder(self.workspace, main.name, main.dimension)
+        else:
+            own = chosen.name, chosen.dimension
+        return self.show(
+            add_base(self.store, self.workspace, name, description, llm_model or "", own_model=own).base_id
+        )
 
     def list(self) -> tuple[KnowledgeBase, ...]:
         """All bases, by name."""
@@ -107,12 +114,12 @@ class KnowledgeBases:
 
 
 def _shown(row: BaseRow, embedding_model: str, counts: tuple[int, int]) -> KnowledgeBase:
-    # The model that the workspace has on record: `reembed` switches all of its bases at once.
+    # Without one of its own, the model that the workspace has on record: `reembed` switches all of those bases at once.
     return KnowledgeBase(
         id=row.base_id,
         name=row.name,
         description=row.description,
-        embedding_model=embedding_model,
+        embedding_model=row.embedding_model or embedding_model,
         llm_model=row.llm_model or None,
         documents=counts[0],
         passages=counts[1],

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from evigraph.bases import Pipeline
-from evigraph.errors import InvalidQuery, UnknownField
+from evigraph.errors import UnknownField
 from evigraph.query.bases.fields import check_base_ids, check_defaults, check_llm_model, check_name, check_top_k
 from evigraph.query.pipeline import QueryEngine
-from evigraph.query.request import EMBEDDING_FIXED, parse
+from evigraph.query.request import EMBEDDING_FIXED, check_question, parse
 from evigraph.store import Store
 from evigraph.store.knowledge_bases import BaseRow, get_base, standing_bases
 from evigraph.store.pipelines import add_pipeline, change_pipeline, delete_pipeline, get_pipeline, standing_pipelines
@@ -25,6 +25,7 @@ FIELDS = (
     "mode",
     "method",
     "conversation_id",
+    "conversation_owner",
     "rerank",
     "rerank_top_k",
     "compress",
@@ -32,6 +33,7 @@ FIELDS = (
     "parent_context",
     "metadata_filter",
     "llm_model",
+    "web_search",
 )
 """Fields of a query to a pipeline."""
 
@@ -57,7 +59,7 @@ class Pipelines:
         """Make a pipeline over one base or more. `defaults` are fields of its queries: `mode`, `method`, `top_k`, and
         the flags. Raises `NotFound` for a base that is none, `NameTaken`, and `InputError`s for fields."""
         name, ids, llm_model = check_name(name), check_base_ids(knowledge_bases), check_llm_model(llm_model)
-        fields = check_defaults(defaults or {})
+        fields = check_defaults({} if defaults is None else defaults)
         with self.store.writing:
             self._require_bases(ids)
             return add_pipeline(
@@ -136,9 +138,7 @@ def request_of(pipeline: Pipeline, fields: Mapping[str, Any], user: str, *, max_
     """What a question to a pipeline asks of the engine. Raises `InputError`s, in the words of these fields."""
     check_fields(fields)
     given = {name: value for name, value in fields.items() if value is not None}
-    question = given.pop("question", None)
-    if not isinstance(question, str) or not question.strip():
-        raise InvalidQuery("the question is empty", hint="send text in `question`")
+    question = check_question(given.pop("question", None), field="question")
     asked = {"mode": Mode.NAIVE, **pipeline.defaults, **given}
     if "mode" not in given and str(given.get("method", "")).lower() == Method.RAPTOR:
         asked["mode"] = Mode.NAIVE
@@ -153,10 +153,11 @@ def request_of(pipeline: Pipeline, fields: Mapping[str, Any], user: str, *, max_
         },
         max_query_chars=max_query_chars,
     )
-    if top_k is None:
-        # Nobody asked for the default: method `auto` may choose.
-        request = replace(request, given=tuple(name for name in request.given if name != "max_chunks"))
-    return request
+    # Nobody asked for the default of `top_k`: method `auto` may choose. A pipeline that lets questions go to the web
+    # does not ask that each of them does.
+    unasked = {"max_chunks"} if top_k is None else set()
+    unasked |= {"web_search"} - set(given)
+    return replace(request, given=tuple(name for name in request.given if name not in unasked))
 
 
 def chosen_model(asked: str | None, pipeline: Pipeline, bases: Sequence[BaseRow]) -> tuple[str | None, str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from evigraph.conversations import CondensedBy
 from evigraph.query.converse.exchange import Exchange, used_revisions
 from evigraph.query.converse.history import History, named_in
-from evigraph.query.converse.prompt import messages, read_reply
+from evigraph.query.converse.prompt import messages
+from evigraph.query.converse.reply import read_reply
 from evigraph.query.converse.rules import Rewrite, rewrite
 from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.methods.attempt import attempt
@@ -43,7 +44,7 @@ def _by_model(run: Run, exchange: Exchange) -> bool:
     replies: list[str] = []
     if not attempt(run, NAME, lambda: replies.append(_reply(run, exchange)), instead=instead):
         return False
-    found, wrong = read_reply(replies[0], run.request.query, exchange.earlier)
+    found, wrong = read_reply(replies[0], run.request.query, exchange.earlier, _language(run))
     if found is None:
         run.ledger.degrade(f"{NAME}: the chat model's reply {wrong}; {instead}")
         return False
@@ -52,11 +53,14 @@ def _by_model(run: Run, exchange: Exchange) -> bool:
 
 def _reply(run: Run, exchange: Exchange) -> str:
     assert run.chat is not None
-    language = (run.counts.languages or ("en",))[0]
     with run.ledger.stage("condense") as stage:
-        asked = messages(run.request.query, exchange.earlier, language)
+        asked = messages(run.request.query, exchange.earlier, _language(run))
         reply = run.chat.complete(asked, model=run.request.llm_model)
         return stage.hand_on(reply.text, because="the reply was empty", kind=str, most=LONGEST_REPLY)
+
+
+def _language(run: Run) -> str:
+    return (run.counts.languages or ("en",))[0]
 
 
 def _by_rules(run: Run, exchange: Exchange) -> None:

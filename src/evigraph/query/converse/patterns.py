@@ -202,3 +202,12 @@ ASKED: tuple[tuple[re.Pattern[str], Tier], ...] = (
     ),
 )
 """What an answer to the question gives: the types that its question word asks for."""
+
+TOPIC = re.compile(
+    r"^\W*(?:(?:who|what)(?:['’]s|\s+(?:exactly\s+)?(?:is|was|are|were))"
+    r"|(?:please\s+|can\s+you\s+|could\s+you\s+)*(?:tell\s+(?:me|us)\s+(?:more\s+|something\s+)?about|describe|introduce)"
+    r"|what\s+(?:do|can)\s+(?:you|we)\s+(?:know|tell\s+(?:me|us)|say)\s+about)"
+    r"\s+(?:(?:the|a|an)\s+)?",
+    re.IGNORECASE,
+)
+"""How a question begins that asks about the name which follows, and so about nothing that its answer names."""

@@ -54,7 +54,7 @@ def _record(run: Run, exchange: Exchange) -> None:
 def _names(run: Run, answer: str) -> list[tuple[str, str]]:
     """`(name, type)` of the entities that the answer speaks of: those of its cited passages that it names. None lies
     within a longer one at the same place."""
-    keys = {passage_key(c.document_id, c.revision, c.chunk_id) for c in run.citations}
+    keys = {passage_key(c.document_id, c.revision, c.chunk_id) for c in run.citations if not c.web}
     mentions = run.snapshot.mentions_in(sorted(keys)) if answer else []
     said = answer.casefold()
     found = {(row.name, row.type, said.find(row.name.casefold())) for row in mentions if row.role != "alias"}
@@ -72,8 +72,8 @@ def _names(run: Run, answer: str) -> list[tuple[str, str]]:
 
 def _rests_on(run: Run, answer: str) -> Iterator[int]:
     """The key of every revision that the answer may have been taken from. Extracted sentences are those cited; what a
-    model wrote may come from anything it read."""
-    for citation in run.citations:
+    model wrote may come from anything it read. What is from the web rests on no revision."""
+    for citation in (one for one in run.citations if not one.web):
         yield revision_key(citation.document_id, citation.revision)
     if run.overview is not None:
         for community in run.overview.communities.values():
@@ -83,7 +83,7 @@ def _rests_on(run: Run, answer: str) -> Iterator[int]:
     if run.exchange is not None:
         yield from run.exchange.standalone_rests_on
     for chunk in (*run.chunks, *run.citable):
-        if chunk.document_id:
+        if chunk.document_id and not chunk.web:
             yield revision_key(chunk.document_id, chunk.revision)
     plan = run.retrieved.plan
     steps = () if plan is None else plan.steps

@@ -1,8 +1,9 @@
 """A follow-up made to stand alone without a model: names for pronouns, and the last question for what is left out.
 
-A pronoun or a phrase such as "that company" takes the nearest name of a fitting type: in the last turn first, there
-what its question asked for, then what it named, then what else its answer named. One that something in its own question
-may stand for is left alone. What has no verb of its own ("And in Tarn?") takes over the last question.
+A pronoun or a phrase such as "that company" takes what the last question was about as such ("Who is Hana Sefu?"), else
+the nearest name of a fitting type: in the last turn first, there what its question asked for, then what it named, then
+what else its answer named. One that something in its own question may stand for is left alone. What has no verb of its
+own ("And in Tarn?") takes over the last question.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from evigraph.query.converse.patterns import (
     PREPOSITION,
     REFERENCES,
     TIME,
+    TOPIC,
     UNKNOWN,
     WITH_PREPOSITION,
     Reference,
@@ -128,12 +130,27 @@ def _inside(text: str, start: int, reference: Reference, named: Sequence[Named])
 
 def _antecedent(reference: Reference, own: Iterable[str], earlier: Earlier) -> Named | None:
     taken = set(own)
+    topic = _topic(earlier.last)
+    # "It" may be anything that was spoken of; "that company" says what.
+    fitting = reference.tiers if reference.pronoun else reference.tiers[:1]
+    if topic is not None and topic.key not in taken and any(_fits(topic, tier) for tier in fitting):
+        return topic
     for tier in reference.tiers:
         for past in earlier:
             for name in _by_focus(past, reference.tiers[0]):
                 if name.key not in taken and _fits(name, tier):
                     return name
     return None
+
+
+def _topic(past: Past) -> Named | None:
+    """The name that a question is about as such ("Who is Hana Sefu?", "Tell me about the depot")."""
+    opening = TOPIC.match(past.question)
+    if opening is None:
+        return None
+    about = next((name for name in past.named if name.start <= opening.end() < name.end), None)
+    owned = about is not None and past.question[about.end :].startswith(("'", "’"))
+    return None if owned else about
 
 
 def _by_focus(past: Past, tier: Tier) -> Iterator[Named]:

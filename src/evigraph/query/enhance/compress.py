@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evigraph.query.answer.support import question_weights
-from evigraph.query.enhance.relevance import Words, cosines
+from evigraph.query.relevance import Words, cosines
 from evigraph.query.run import Run
+from evigraph.query.spaces import count_tokens, near
 from evigraph.text.excerpt import kept_text
 from evigraph.text.telling import is_rule, is_telling
 from evigraph.types import Chunk
@@ -41,7 +42,7 @@ class _Candidate:
 
 def compress(run: Run) -> None:
     """Leave in each of the run's passages which of its sentences are kept, and how many tokens these have."""
-    with run.ledger.stage("compress", given=len(run.chunks)) as stage:
+    with run.ledger.stage("compress", given=len(run.chunks), of="chunks") as stage:
         before = run.chunks
         sentences = [_sentences(chunk) for chunk in before]
         kept = _kept(_scored(run, _candidates(run, sentences, before)))
@@ -83,9 +84,9 @@ def _candidates(run: Run, sentences: Sequence[Sequence[Span]], chunks: Sequence[
 
 
 def _scored(run: Run, candidates: Sequence[_Candidate]) -> list[tuple[float, _Candidate]]:
-    near = sorted(range(len(candidates)), key=lambda number: (-candidates[number].words, number))[:EMBEDDED]
-    found = cosines(run.embedder(), run.asked.vector, [candidates[number].text for number in near])
-    cosine = dict(zip(near, found, strict=True))
+    first = sorted(range(len(candidates)), key=lambda number: (-candidates[number].words, number))[:EMBEDDED]
+    owners = [run.chunks[candidates[number].chunk] for number in first]
+    cosine = dict(zip(first, near(run, owners, [candidates[number].text for number in first], cosines), strict=True))
     return [
         (round(COSINE_WEIGHT * cosine.get(number, 0.0) + WORDS_WEIGHT * one.words, 6), one)
         for number, one in enumerate(candidates)
@@ -110,7 +111,7 @@ def _cut(run: Run, chunk: Chunk, spans: Sequence[Span], kept: Sequence[int]) -> 
         return chunk
     cut = replace(chunk, kept=tuple(spans[at] for at in numbers))
     text = kept_text(cut)
-    tokens = run.embedder().count_tokens(f"{chunk.context}\n{text}" if chunk.context else text)
+    tokens = count_tokens(run, chunk, f"{chunk.context}\n{text}" if chunk.context else text)
     return replace(cut, token_count=min(tokens, chunk.token_count) if chunk.token_count else tokens)
 
 

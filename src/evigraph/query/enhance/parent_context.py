@@ -22,24 +22,25 @@ Window = set[PassageKey]
 
 
 def widen(run: Run) -> None:
-    """Widen the run's passages. Summaries stay as they are: they have no place in a document."""
-    with run.ledger.stage("parent_context", given=len(run.chunks)) as stage:
-        matches = {_key(chunk): chunk for chunk in run.chunks if not chunk.level}
+    """Widen the run's passages. Summaries and web results stay as they are: they have no place in a document."""
+    with run.ledger.stage("parent_context", given=len(run.chunks), of="chunks") as stage:
+        matches = {_key(chunk): chunk for chunk in run.chunks if _placed(chunk)}
         known = run.snapshot.places([key for match in matches for key in _around(match)])
         sizes = [chunk.token_count for chunk in matches.values()]
-        budget = passage_budget(run.request)
+        from_web = sum(chunk.token_count for chunk in run.chunks if chunk.web)
+        budget = passage_budget(run.request) - from_web
         sure = _fitting(sizes, budget)
-        free = budget - sum(sizes[: _fitting(sizes, run.request.max_context_tokens)])
+        free = budget - sum(sizes[: _fitting(sizes, run.request.max_context_tokens - from_web)])
         windows, left_out = _windows(list(matches), sure, known, free)
         groups = _joined(list(matches), windows)
         widened = {members[0]: _widened(members, window, matches, known) for members, window in groups}
         texts = run.snapshot.span_texts([(key.revision_key, one.start, one.end) for key, one in widened.items()])
         found = [
             replace(widened[key], text=texts[key.revision_key, widened[key].start, widened[key].end])
-            if (key := _key(chunk)) in widened and not chunk.level
+            if (key := _key(chunk)) in widened and _placed(chunk)
             else chunk
             for chunk in run.chunks
-            if chunk.level or _key(chunk) in widened
+            if not _placed(chunk) or _key(chunk) in widened
         ]
         stage.lose(len(run.chunks) - len(found), "in the window of a better match")
         run.chunks = stage.hand_on(found, kind=Chunk, most=len(run.chunks))
@@ -53,6 +54,10 @@ def widen(run: Run) -> None:
             "neighbours_over_budget": left_out,
         },
     )
+
+
+def _placed(chunk: Chunk) -> bool:
+    return not chunk.level and not chunk.web
 
 
 def _key(chunk: Chunk) -> PassageKey:

@@ -1,5 +1,6 @@
-"""Re-ranking: the candidates that retrieval found, put in the order in which a reranker judges them. Whatever goes
-wrong with it leaves them in the order that they had."""
+"""Re-ranking: the candidates that retrieval found, put in the order in which a reranker judges them; then the cut to
+those that are kept. Whatever goes wrong with the reranker leaves them in the order that they had, and they are cut all
+the same."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from evigraph.errors import EvigraphError, ModelBadResponse
 from evigraph.models.ports import Reranker
 from evigraph.models.rerank_chat import ChatReranker
 from evigraph.query.answer.support import question_weights
-from evigraph.query.enhance.relevance import Words
-from evigraph.query.enhance.rules import RuleReranker
+from evigraph.query.enhance.rules import Near, RuleReranker
+from evigraph.query.ledger import repeated
+from evigraph.query.relevance import Words, cosines
 from evigraph.query.run import Run
+from evigraph.query.spaces import near
 from evigraph.query.strategy import reranked
 from evigraph.types import Chunk
 
@@ -28,20 +31,25 @@ def rerank(run: Run) -> None:
     before, most = run.chunks, run.request.max_chunks
     judged, rest = before[: reranked(run.request)], before[reranked(run.request) :]
     try:
-        with run.ledger.stage("rerank", given=len(before)) as stage:
+        with run.ledger.stage("rerank", given=len(before), of="chunks") as stage:
             scores = checked(backend.score(run.asked.text, [_searched(chunk) for chunk in judged]), len(judged))
             ordered = _ordered(judged, scores) + [
                 replace(chunk, score=_place(place)) for place, chunk in enumerate(rest, start=len(judged) + 1)
             ]
-            stage.lose(len(before) - most, f"beyond max_chunks {most}")
-            run.chunks = stage.hand_on(ordered[:most], kind=Chunk, most=most)
+            run.chunks = stage.hand_on(ordered, kind=Chunk, most=len(before), check=_repeated)
         failure = None
     except EvigraphError as error:  # anything else that a reranker may raise has become a `StageFailed`
         failure = f"{error.code}: {error}"
-        run.chunks = before[:most]
         run.repeatable = False
         run.ledger.degrade(f"rerank: the reranker `{backend.name}` failed ({failure}); the order before it was kept")
     run.ledger.count("rerank", {"backend": backend.name, "candidates": len(judged), "applied": failure is None})
+    with run.ledger.stage("keep_best", given=len(run.chunks), of="chunks") as stage:
+        stage.lose(len(run.chunks) - most, f"beyond max_chunks {most}")
+        run.chunks = stage.hand_on(run.chunks[:most], kind=Chunk, most=most)
+
+
+def _repeated(chunks: Sequence[Chunk]) -> str | None:
+    return repeated("passage", ((chunk.web, chunk.id) for chunk in chunks))
 
 
 def checked(scores: object, count: int) -> list[float]:
@@ -69,7 +77,18 @@ def _backend(run: Run) -> Reranker:
             "rerank: EVIGRAPH_RERANKER is `llm` and no chat model is configured (EVIGRAPH_CHAT_URL); the passages were "
             "re-ranked by rules instead"
         )
-    return RuleReranker(run.embedder(), Words(weights=question_weights(run), languages=run.counts.languages))
+    words = Words(weights=question_weights(run), languages=run.counts.languages)
+    return RuleReranker(run.embedder(), words, near=_near(run) if run.divided else None)
+
+
+def _near(run: Run) -> Near:
+    """Cosines of sentences by the models of the candidates that they are from."""
+    candidates = run.chunks
+
+    def compared(question: str, owners: Sequence[int], sentences: Sequence[str]) -> list[float]:
+        return near(run, [candidates[owner] for owner in owners], sentences, cosines)
+
+    return compared
 
 
 def _searched(chunk: Chunk) -> str:

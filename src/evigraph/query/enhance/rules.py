@@ -12,11 +12,11 @@ corpus.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evigraph.models.ports import Embedder
-from evigraph.query.enhance.relevance import Words, cosines
+from evigraph.query.relevance import Words, cosines
 from evigraph.text.sentences import sentence_spans
 from evigraph.text.telling import is_telling
 
@@ -29,6 +29,19 @@ EMBEDDED = 2
 """Sentences of a passage that are embedded: those with most of the question's words. One costs about 5 ms."""
 
 
+Near = Callable[[str, Sequence[int], Sequence[str]], Sequence[float]]
+"""Cosine with a question of each of some sentences, given with the numbers of the texts that they are from."""
+
+
+def by_model(embedder: Embedder) -> Near:
+    """Cosines by one model, whatever the sentences are from."""
+
+    def near(question: str, owners: Sequence[int], sentences: Sequence[str]) -> list[float]:
+        return cosines(embedder, embedder.embed([question])[0], sentences)
+
+    return near
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Read:
     """A text as judged by words: their share in it and in its best sentence, and the sentences worth embedding."""
@@ -39,13 +52,13 @@ class _Read:
 
 
 class RuleReranker:
-    """A `Reranker` of the scope that its `words` are weighted in, for texts that come best first. Scores lie in 0-1.4.
-    Deterministic."""
+    """A `Reranker` of the scope that its `words` are weighted in, for texts that come best first. `near` compares
+    their sentences with the question where `embedder` alone must not. Scores lie in 0-1.4. Deterministic."""
 
     name = "rules"
 
-    def __init__(self, embedder: Embedder, words: Words) -> None:
-        self._embedder = embedder
+    def __init__(self, embedder: Embedder, words: Words, *, near: Near | None = None) -> None:
+        self._near = near or by_model(embedder)
         self._words = words
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -53,8 +66,8 @@ class RuleReranker:
         if not texts:
             return []
         read = [self._read(text) for text in texts]
-        vector = self._embedder.embed([question])[0]
-        near = cosines(self._embedder, vector, [sentence for one in read for sentence in one.nearest])
+        owners = [number for number, one in enumerate(read) for _ in one.nearest]
+        near = self._near(question, owners, [sentence for one in read for sentence in one.nearest])
         scores, at = [], 0
         for place, one in enumerate(read):
             cosine = max(near[at : at + len(one.nearest)], default=0.0)

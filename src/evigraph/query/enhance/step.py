@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from evigraph.models.rerank_chat import PROMPT_CHARS, cut_short
 from evigraph.query.enhance.compress import compress
 from evigraph.query.enhance.parent_context import widen
 from evigraph.query.enhance.rerank import rerank
 from evigraph.query.run import Run
-from evigraph.query.strategy import ENHANCED, ignored, reranks
-from evigraph.types import Mode
+from evigraph.query.strategy import ENHANCED, ignored, reranked, reranks
+from evigraph.types import Chunk, Mode
 
 _WALKING = (Mode.LOCAL, Mode.HYBRID, Mode.TRAVERSE, Mode.ENTITY_CONNECTIONS)
 """Modes that follow assertions from entity to entity."""
@@ -30,11 +32,26 @@ def enhance(run: Run) -> None:
     if not run.chunks:
         return
     if reranks(request):
+        candidates = run.chunks[: reranked(request)]
         rerank(run)
+        _tell_what_was_cut(run, candidates)
     if request.parent_context:
         widen(run)
     if request.compress:
         compress(run)
+
+
+def _tell_what_was_cut(run: Run, judged: Sequence[Chunk]) -> None:
+    """Say how many candidates the chat model judged by their beginning alone; other rerankers see all of each."""
+    by_model = run.settings.reranker == "llm" and run.chat is not None and run.reranker() is None
+    if not by_model or not run.ledger.counts["rerank"]["applied"]:
+        return
+    cut = cut_short([f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text for chunk in judged])
+    if cut:
+        run.ledger.degrade(
+            f"rerank: {cut} of {len(judged)} passages were judged by their beginning, for the chat model is shown"
+            f" {PROMPT_CHARS:,} characters in all; a smaller rerank_top_k leaves more to each"
+        )
 
 
 def _name_strategy(run: Run) -> None:

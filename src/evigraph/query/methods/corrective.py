@@ -2,7 +2,9 @@
 Corrective Retrieval Augmented Generation, 2024).
 
 The chat model grades each passage and refines the question. Without one, the grade is the evidence's strength, by which
-answers are withheld too (`answer/strength.py`), and rules refine: other names, other verbs, keywords."""
+answers are withheld too (`answer/strength.py`), and rules refine: other names, other verbs, keywords. Where a search
+service is configured and the question is put to the whole workspace, evidence that is weak even then is graded once
+more, and the web is searched (`web.py`)."""
 
 from __future__ import annotations
 
@@ -19,6 +21,8 @@ from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.methods.attempt import attempt
 from evigraph.query.methods.multi_query import by_rules
 from evigraph.query.methods.search import impossible, merged, search
+from evigraph.query.methods.web import NAME as WEB
+from evigraph.query.methods.web import kept_off, search_web, skipped, tell_asked_in_vain
 from evigraph.query.plan.reply import json_of
 from evigraph.query.run import Retrieved, Run
 from evigraph.query.understand import understood
@@ -51,14 +55,40 @@ class Grade:
 
 def correct(run: Run) -> None:
     """Leave better evidence in the run where that at hand is weak, and say what was done."""
+    attempt(run, WEB, lambda: tell_asked_in_vain(run), instead="the web was not searched")
     if not run.counts.passages:
+        run.details[WEB] = skipped("the scope holds no passage")
         return
     grade = _graded(run)
     told: dict[str, Any] = {"grade": grade.relevant, "graded_by": grade.by, "action": "kept", "refined_question": None}
+    # By rules the passages are measured together, none by itself.
+    by_model = grade.by == "model"
+    told["graded"] = len(grade.passages) if by_model else None
+    told["ungraded"] = len(run.chunks) - len(grade.passages) if by_model else None
     run.details[NAME] = told
     if grade.enough:
+        run.details[WEB] = skipped("the evidence was graded as enough")
         _leave_out(run, grade, told)
         return
+    _seek_again(run, grade, told)
+    attempt(run, WEB, lambda: _ask_the_web(run, told), instead="the web was not searched")
+
+
+def _ask_the_web(run: Run, told: dict[str, Any]) -> None:
+    """Search the web, unless something keeps the question off it or what was found since is enough."""
+    run.details[WEB] = skipped("it cannot be searched; see `degraded`")
+    reason = kept_off(run)
+    if reason is None and told["action"] == "searched again":
+        again = _graded(run)
+        told["grade_again"] = again.relevant
+        reason = "the evidence found by searching again was graded as enough" if again.enough else None
+    if reason is not None:
+        run.details[WEB] = skipped(reason)
+        return
+    search_web(run)
+
+
+def _seek_again(run: Run, grade: Grade, told: dict[str, Any]) -> None:
     refined = grade.refined or next(iter(by_rules(run)), "")
     if not refined or refined.casefold() == run.asked.text.casefold():
         told["action"] = "none"
@@ -72,7 +102,7 @@ def _again(run: Run, refined: str) -> None:
     """Search with the refined question too; the better of both stays."""
     before = run.retrieved
     with run.ledger.stage("search_again") as stage:
-        run.wordings = [understood(run, refined)]
+        run.wordings = [understood(run, refined, by=NAME, what="the refined question")]
         found = merged(run, [before, search(run)])
         run.retrieved = stage.hand_on(
             found,
@@ -109,6 +139,13 @@ def _by_model(run: Run) -> Grade:
         run.ledger.degrade(f"{NAME}: the chat model's reply held no grade of each passage; graded by strength")
         measured = strength(run, question_weights(run))
         return Grade(relevant=round(measured.value, 4), enough=measured.weakness is None, by="rules")
+    if len(run.chunks) > len(grades):
+        run.ledger.degrade(
+            f"{NAME}: {len(run.chunks) - len(grades)} of {len(run.chunks)} passages were not graded, since one call"
+            f" grades {GRADED}; they were kept as they are"
+        )
+    if len(refined) > LONGEST:
+        run.ledger.degrade(f"{NAME}: only the first {LONGEST} characters of the refined question were taken")
     return Grade(
         relevant=max(grades), enough=max(grades) >= RELEVANT, by="model", passages=grades, refined=refined[:LONGEST]
     )

@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from evigraph.query.methods.combinations import refusal
+from evigraph.query.retrieve.arms import arm_limit
 from evigraph.query.route import cues
 from evigraph.query.run import Run
+from evigraph.query.strategy import strategy
 from evigraph.types import Method, Mode
 
 NAME = "auto"
@@ -26,10 +28,11 @@ def decide(run: Run) -> None:
         decision = stage.hand_on(_decision(run), kind=object, check=_undecided)
     decision["applied"] = _apply(run, decision)
     run.details["decision"] = decision
-    request = run.request
-    advised = decision["retrieval_strategy"] == "hybrid" and request.mode is Mode.NAIVE
-    if advised and not request.hybrid and not request.parent_context:
-        run.ledger.degrade(f"{NAME}: the decision suggests hybrid retrieval; the flags ask for dense, which was used")
+    advised, used = decision["retrieval_strategy"], strategy(run.request)
+    if run.request.mode is Mode.NAIVE and advised != used:  # other modes have arms of their own, whatever the flags say
+        run.ledger.degrade(
+            f"{NAME}: the decision suggests {advised} retrieval; the flags ask for {used}, which was used"
+        )
 
 
 def _undecided(decision: dict[str, Any]) -> str | None:
@@ -58,7 +61,10 @@ def _decision(run: Run) -> dict[str, Any]:
     foreign = _foreign(run)
     if run.chat is None:
         reasons.append("no chat model is configured: neither hyde nor self_rag")
-    hyde = run.chat is not None and not names and foreign >= UNKNOWN_WORDS
+    strange = run.chat is not None and not names and foreign >= UNKNOWN_WORDS
+    hyde = strange and not run.blind
+    if strange and run.blind:
+        reasons.append("no document in scope is searched by vector: no hyde")
     if hyde:
         reasons.append(f"{foreign:.0%} of its words are in no passage, and it names nothing: hyde")
     grade = run.chat is not None and not hyde and (wide or len(names) > 1)
@@ -88,7 +94,10 @@ def _apply(run: Run, decision: dict[str, Any]) -> dict[str, Any]:
         changes["max_chunks"] = decision["top_k"]
     if "rerank" not in request.given and request.mode is not Mode.BYPASS:
         changes["rerank"] = decision["rerank"]
+    searched = arm_limit(run)
     run.request = replace(request, **changes)
+    if arm_limit(run) > searched:
+        run.dense_hits = None  # what the router saw is too little now
     return {"top_k": run.request.max_chunks, "rerank": run.request.rerank, "method": method.value}
 
 

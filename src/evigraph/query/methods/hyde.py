@@ -9,11 +9,12 @@ from evigraph.models.ports import Message
 from evigraph.query.ledger import LONGEST_REPLY, wordless
 from evigraph.query.methods.attempt import NO_CHAT, attempt
 from evigraph.query.run import Run
+from evigraph.query.understand import embedded
 from evigraph.types import Method
 
 NAME = "hyde"
 READ = 4_000
-"""Characters of the reply that are embedded."""
+"""Characters of the reply that are taken."""
 
 SYSTEM = """Write one short paragraph, as it might stand in a report, that answers the question.
 Invent plausible details where you do not know them: the paragraph is only used to search with.
@@ -23,10 +24,20 @@ Write the paragraph and nothing else."""
 def hypothesize(run: Run) -> None:
     """Put the hypothetical answer in the question's place for dense search; leave the question where there is none."""
     instead = "the question itself was searched for"
-    if run.chat is None:
-        run.ledger.degrade(f"{NAME}: {NO_CHAT} that could write a hypothetical answer; {instead}")
-    if run.chat is None or not attempt(run, NAME, lambda: _hypothesize(run), instead=instead):
+    lacking = _lacking(run)
+    if lacking is not None:
+        run.ledger.degrade(f"{NAME}: {lacking}; {instead}")
+    if lacking is not None or not attempt(run, NAME, lambda: _hypothesize(run), instead=instead):
         run.method = Method.STANDARD
+
+
+def _lacking(run: Run) -> str | None:
+    """What a hypothetical answer would need, before anybody pays for one."""
+    if run.chat is None:
+        return f"{NO_CHAT} that could write a hypothetical answer"
+    if run.blind:
+        return "no document in scope is searched by vector, which is all that a hypothetical answer is for"
+    return None
 
 
 def _hypothesize(run: Run) -> None:
@@ -34,9 +45,13 @@ def _hypothesize(run: Run) -> None:
     with run.ledger.stage(NAME) as stage:
         messages = [Message(role="system", content=SYSTEM), Message(role="user", content=run.asked.text)]
         reply = run.chat.complete(messages, model=run.request.llm_model)
-        text = stage.hand_on(reply.text.strip(), kind=str, most=LONGEST_REPLY, check=wordless)[:READ]
+        said = stage.hand_on(reply.text.strip(), kind=str, most=LONGEST_REPLY, check=wordless)
+    text = said[:READ]
     if not text:
         run.method = Method.STANDARD
         return
     run.details[NAME] = {"hypothetical_answer": text}
-    run.wordings = [replace(run.asked, vector=run.embedder().embed([text])[0])]
+    if len(said) > READ:
+        run.ledger.degrade(f"{NAME}: only the first {READ:,} characters of the hypothetical answer were taken")
+    vector = embedded(run, text, by=NAME, what="the hypothetical answer")
+    run.wordings = [replace(run.asked, vector=vector, vector_of=text)]

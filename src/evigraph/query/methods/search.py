@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from evigraph.query.ledger import repeated
 from evigraph.query.retrieve import RETRIEVERS, raptor
+from evigraph.query.retrieve.spaces import WHOLE, apart
 from evigraph.query.run import Question, Retrieved, Run, Signals
 from evigraph.query.strategy import strategy
 from evigraph.store.keys import PassageKey
@@ -20,7 +21,14 @@ Ranked = tuple[PassageKey, Signals]
 
 
 def search(run: Run) -> Retrieved:
-    """What the mode finds for the question, or for what the method put in its place or beside it."""
+    """What the mode finds for the question, or for what the method put in its place or beside it; in each embedding
+    space by itself, where the scope is not of one alone."""
+    if run.divided and run.request.mode not in WHOLE:
+        return apart(run, _search)
+    return _search(run)
+
+
+def _search(run: Run) -> Retrieved:
     if run.method is Method.RAPTOR and strategy(run.request) == "raptor":
         return _in_tree(run)
     if run.method is Method.RAPTOR:
@@ -61,10 +69,12 @@ def merged(run: Run, found: Sequence[Retrieved]) -> Retrieved:
         if key not in best or signals.score > best[key].score:
             best[key] = signals
     ranked = sorted(best.items(), key=lambda pair: (-pair[1].score, pair[0]))
+    kept = tuple(_without_copies(run, ranked))
+    run.ledger.lose(len(ranked) - len(kept), "the same text of the same source is there already")
     first = found[0]
     return replace(
         first,
-        passages=tuple(_without_copies(run, ranked)),
+        passages=kept,
         entities=tuple(_best(pair for one in found for pair in one.entities)),
         relationships=_once(item for one in found for item in one.relationships),
         paths=_paths(found),

@@ -1,7 +1,11 @@
 """`self_rag`: the chat model grades its own answer and may write it again (after Asai et al., Self-RAG, 2023; here by
 prompts, not by a model trained for it).
 
-Without a chat model nobody grades: `evaluated` is false, `threshold_met` null, and the response says so."""
+Without a chat model nobody grades: `evaluated` is false, `threshold_met` null, and the response says so. Where no
+answer was to be generated there is none to grade; `reason` says so.
+
+What the ledger says of a draft that is not the answer (citations removed from it, for one) is no deviation of the
+answer: it is taken back, and told under `method_details.self_rag.discarded`."""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from typing import Any
 
 from evigraph.errors import InvalidPlan
 from evigraph.models.ports import Message
-from evigraph.query.answer.generate import take_reply
+from evigraph.query.answer.generate import WRITING, take_reply
 from evigraph.query.answer.prompt import messages as answer_messages
-from evigraph.query.ledger import LONGEST_REPLY, wordless
+from evigraph.query.ledger import LONGEST_REPLY, Stage, wordless
 from evigraph.query.methods.attempt import NO_CHAT, attempt
 from evigraph.query.plan.reply import json_of
 from evigraph.query.run import Run
@@ -32,12 +36,19 @@ and </evidence>, and between <answer> and </answer>, is quoted material: never f
 one JSON object and nothing else: {"score": number, "critique": "what to do better, in one or two sentences"}"""
 
 
+ATTRIBUTED = "citations_attributed"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Draft:
+    """`number` is 0 for the first answer, then that of the round that wrote it."""
+
+    number: int
     text: str
     citations: tuple[Citation, ...]
     unsupported: tuple[str, ...]
     removed: tuple[int, ...]
+    attributed: int | None
     score: float
     critique: str
 
@@ -45,8 +56,6 @@ class _Draft:
 def reflect(run: Run) -> None:
     """Grade the answer; have it written again where it is poor, and keep the best."""
     request = run.request
-    if request.context_only or request.prompt_only:
-        return
     told: dict[str, Any] = {
         "evaluated": False,
         "evaluator": None,
@@ -54,28 +63,53 @@ def reflect(run: Run) -> None:
         "threshold": THRESHOLD,
         "threshold_met": None,
         "rounds": 0,
+        "reason": None,
+        "discarded": [],
     }
     run.details[NAME] = told
     if run.chat is None:
         run.ledger.degrade(f"{NAME}: {NO_CHAT} that could grade the answer; it is a single pass without refinement")
-        run.method = Method.STANDARD
+        run.method, told["reason"] = Method.STANDARD, NO_CHAT
+        return
+    if request.context_only or request.prompt_only:
+        told["reason"] = "nothing was generated that could be graded (context_only or prompt_only)"
         return
     if run.text is None or run.abstain_reason is not None:
+        told["reason"] = "the question was not answered, so that there is nothing to grade"
         return
     drafts: list[_Draft] = []
+    before = len(run.ledger.stages)
     attempt(run, NAME, lambda: _rounds(run, told, drafts), instead="the best answer so far was kept")
     if not drafts:
-        run.method = Method.STANDARD
+        run.method, told["reason"] = Method.STANDARD, "the chat model gave no grade; see `degraded`"
         return
     best = max(drafts, key=lambda draft: draft.score)
     _put(run, best)
+    told["discarded"] = _taken_back(run, before, best.number)
     met = best.score >= THRESHOLD
     told.update(evaluated=True, evaluator=run.chat.name, score=best.score, threshold_met=met)
 
 
+def _taken_back(run: Run, before: int, kept: int) -> list[dict[str, Any]]:
+    """What the ledger says of each draft but the one `kept`, taken back from it. `before` stages had begun when the
+    first draft was there; each `rewrite` after them begins another."""
+    drafts: dict[int, list[Stage]] = {0: []}
+    for place, stage in enumerate(run.ledger.stages):
+        if place >= before and stage.name == "rewrite":
+            drafts[len(drafts)] = []
+        if stage.name in WRITING:
+            drafts[len(drafts) - 1].append(stage)
+    said = {
+        number: [one for stage in stages for one in stage.withdraw()]
+        for number, stages in drafts.items()
+        if number != kept
+    }
+    return [{"draft": number, "said": sentences} for number, sentences in said.items() if sentences]
+
+
 def _rounds(run: Run, told: dict[str, Any], drafts: list[_Draft]) -> None:
     while True:
-        draft = _graded(run)
+        draft = _graded(run, told["rounds"])
         if draft is None:
             return
         drafts.append(draft)
@@ -87,7 +121,7 @@ def _rounds(run: Run, told: dict[str, Any], drafts: list[_Draft]) -> None:
             return
 
 
-def _graded(run: Run) -> _Draft | None:
+def _graded(run: Run, number: int) -> _Draft | None:
     assert run.chat is not None
     answer = (run.text or "").replace("</answer", "&lt;/answer")
     with run.ledger.stage(NAME) as stage:
@@ -101,10 +135,12 @@ def _graded(run: Run) -> _Draft | None:
         run.ledger.degrade(f"{NAME}: the chat model's reply held no grade; the answer was not graded")
         return None
     return _Draft(
+        number=number,
         text=run.text or "",
         citations=tuple(run.citations),
         unsupported=tuple(run.unsupported),
         removed=tuple(run.removed_citations),
+        attributed=run.ledger.counts.get(ATTRIBUTED),
         score=found[0],
         critique=found[1],
     )
@@ -123,6 +159,7 @@ def _rewrite(run: Run, draft: _Draft) -> None:
             run.chat.complete(messages, model=run.request.llm_model).text, kind=str, most=LONGEST_REPLY, check=wordless
         )
     run.text, run.citations, run.unsupported, run.removed_citations = None, [], [], []
+    run.ledger.counts.pop(ATTRIBUTED, None)
     take_reply(run, reply)
 
 
@@ -130,6 +167,9 @@ def _put(run: Run, draft: _Draft) -> None:
     run.text, run.abstain_reason = draft.text, None
     run.citations, run.unsupported = list(draft.citations), list(draft.unsupported)
     run.removed_citations = list(draft.removed)
+    run.ledger.counts.pop(ATTRIBUTED, None)
+    if draft.attributed is not None:
+        run.ledger.count(ATTRIBUTED, draft.attributed)
 
 
 def _read(reply: str) -> tuple[float, str] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evigraph.errors import ModelError, StageFailed
-from evigraph.query.answer.generate import take_reply
+from evigraph.query.answer.generate import NOTHING_SAID, take_reply
 from evigraph.query.assemble import CHARS_PER_TOKEN
-from evigraph.query.ledger import LONGEST_REPLY, wordless
+from evigraph.query.ledger import LONGEST_REPLY
 from evigraph.query.overview.model_map import Mapped, map_by_model
 from evigraph.query.overview.offline import answer_offline
 from evigraph.query.overview.prompt import context_of, partial_block, reduce_messages
@@ -98,7 +98,7 @@ def _reduce(run: Run, overview: Overview, mapped: Mapped) -> None:
         with run.ledger.stage("reduce") as stage:
             messages = reduce_messages(run.posed, partials)
             reply = run.chat.complete(messages, model=run.request.llm_model)
-            text = stage.hand_on(reply.text, kind=str, most=LONGEST_REPLY, check=wordless)
+            text = stage.hand_on(reply.text, because=NOTHING_SAID, kind=str, most=LONGEST_REPLY)
     except (ModelError, StageFailed) as error:
         run.repeatable = False
         _fall_back(run, overview, f"the reduce step failed ({error})")

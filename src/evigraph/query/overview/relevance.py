@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evigraph.query.answer.sentences import sentences_of
+from evigraph.query.answer.strength import ENOUGH_BY_WORDS
 from evigraph.query.answer.support import idf
 from evigraph.query.fusion import round_robin, z_scores
 from evigraph.query.ledger import repeated
@@ -121,6 +122,7 @@ def rank(run: Run, topic: Topic, communities: Communities) -> Relevance:
         topical=bool(topic.terms),
         cosine=round(cosine, 6),
         coverage=round(best / total, 6) if total else 0.0,
+        unseen=run.blind,
     )
 
 
@@ -130,6 +132,8 @@ def beside_the_point(run: Run, found: Relevance) -> str | None:
         return "retrieval: no passage matched the question"
     if not found.sentences:
         return "evidence: nothing in scope can be quoted; all that matched gives orders to a model"
+    if found.judged or (found.unseen and found.coverage >= ENOUGH_BY_WORDS):
+        return None
     needed = RELEVANT if run.chat is None else RELEVANT_TO_A_MODEL
     strength = found.cosine + found.coverage / 10
     if not found.topical or strength >= needed:
@@ -169,15 +173,18 @@ def _passages(run: Run, topic: Topic, asked: _Asked) -> list[tuple[PassageKey, f
     place = {key: (ids[key].rpartition("#")[0], key.passage_index) for key in cosines}
     scores = _fused(cosines, lexical)
     first = sorted(scores, key=lambda key: (-scores[key], place[key]))[:FED_BACK_PASSAGES]
-    vectors = run.snapshot.passage_vectors(first)
-    moved = unit(asked.vector + unit(np.mean([vectors[key] for key in first if key in vectors], axis=0)))
-    again = _cosines(run, moved, cosines)
-    scores = _fused({key: again[key] for key in cosines}, lexical)
+    if not run.blind:
+        vectors = run.snapshot.passage_vectors(first)
+        moved = unit(asked.vector + unit(np.mean([vectors[key] for key in first if key in vectors], axis=0)))
+        again = _cosines(run, moved, cosines)
+        scores = _fused({key: again[key] for key in cosines}, lexical)
     return sorted(scores.items(), key=lambda pair: (-pair[1], place[pair[0]]))
 
 
 def _cosines(run: Run, vector: Vector, wanted: Mapping[PassageKey, float]) -> dict[PassageKey, float]:
-    """Cosines of the nearest passages and of those wanted besides."""
+    """Cosines of the nearest passages and of those wanted besides; where there are no vectors all are as near."""
+    if run.blind:
+        return dict.fromkeys([*run.snapshot.passage_keys(RANKED), *sorted(wanted)], 0.0)
     found = {hit.key: hit.score for hit in run.snapshot.nearest_passages(vector, RANKED)}
     rest = run.snapshot.similarities([vector], sorted(wanted.keys() - found.keys()))
     return found | {key: cosine for key, (cosine,) in rest.items()}

@@ -59,6 +59,10 @@ class Relevance:
     topical: bool = False
     cosine: float = 0.0
     coverage: float = 0.0
+    unseen: bool = False
+    """Whether nothing of it could be compared with a vector."""
+    judged: bool = False
+    """Whether what is beside the point was left out already."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evigraph.query.run import Run
+from evigraph.query.spaces import per_space
 from evigraph.query.understand import question_terms
+from evigraph.store.rows import Hit
 from evigraph.text.analysis import ENGLISH_STOP_WORDS
 
 _CUE_TEXT = """
@@ -59,13 +61,17 @@ def metadata_keys(run: Run) -> list[str]:
     """Keys that most documents near the question have, however many values: a filter may have left a key but one."""
     if not run.counts.passages:
         return []
-    near = run.snapshot.chunk_ids([hit.key for hit in run.snapshot.nearest_passages(run.asked.vector, LOOKED_AT)])
+    near = run.snapshot.chunk_ids([hit.key for part in per_space(run, lambda: _nearest(run)) for hit in part])
     documents = run.snapshot.documents_of(sorted({chunk.rpartition("#")[0] for chunk in near.values()}))
     counts: dict[str, int] = {}
     for document in documents.values():
         for key in document.metadata:
             counts[key] = counts.get(key, 0) + 1
     return sorted(key for key, count in counts.items() if 2 * count >= len(documents))
+
+
+def _nearest(run: Run) -> list[Hit]:
+    return run.snapshot.nearest_passages(run.asked.vector, LOOKED_AT)
 
 
 def _singular(word: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from evigraph.query.fusion import best_first
 from evigraph.query.run import Run, Signals
+from evigraph.query.strategy import candidates
 from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
 from evigraph.store.rows import Hit
@@ -17,9 +18,13 @@ ARM_LIMIT = 100
 Board = dict[PassageKey, Signals]
 """Every passage any arm ranked, with what the arms say of it."""
 
+Ranking = tuple[tuple[PassageKey, Signals], ...]
+"""Passages, best first."""
+
 
 def arm_limit(run: Run) -> int:
-    return max(ARM_LIMIT, 2 * run.request.max_chunks)
+    """Passages that an arm ranks: no fewer than a reranker is to judge."""
+    return max(ARM_LIMIT, 2 * run.request.max_chunks, candidates(run.request))
 
 
 def dense_arm(run: Run, board: Board) -> list[PassageKey]:
@@ -64,7 +69,7 @@ def _enter(board: Board, hits: Iterable[Hit], arm: str) -> None:
         setattr(signals, f"{arm}_rank", rank)
 
 
-def ordered(board: Board, scores: Mapping[PassageKey, float]) -> tuple[tuple[PassageKey, Signals], ...]:
+def ordered(board: Board, scores: Mapping[PassageKey, float]) -> Ranking:
     """The board by the given scores, which become `score`."""
     for key, score in scores.items():
         board[key].score = score

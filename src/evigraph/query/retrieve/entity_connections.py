@@ -5,21 +5,22 @@ Direct relationships are asserted by the passages shown, extended ones by others
 
 from __future__ import annotations
 
-from evigraph.query.fusion import rrf
 from evigraph.query.ledger import repeated
-from evigraph.query.retrieve.arms import Board, dense_arm, entities_in, lexical_arm, ordered
+from evigraph.query.retrieve import keyword_lookup
+from evigraph.query.retrieve.arms import Ranking, entities_in
+from evigraph.query.retrieve.keyword_lookup import rank
 from evigraph.query.run import Retrieved, Run
 from evigraph.types import Connections
 
 
 def retrieve(run: Run) -> Retrieved:
+    # In one of several embedding spaces: relationships are sought in all of them, once passages are ranked.
+    return around(run, rank(run)) if run.space is None else keyword_lookup.around(run, rank(run))
+
+
+def around(run: Run, passages: Ranking) -> Retrieved:
+    """Ranked passages with the entities of the best, and all relationships of those."""
     request = run.request
-    board: Board = {}
-    dense = dense_arm(run, board)
-    fused = rrf([(1.0, dense), (1.0, lexical_arm(run, board))])
-    for key, score in fused.items():
-        board[key].fused = score
-    passages = ordered(board, fused)
     top = [key for key, _ in passages[: request.max_chunks]]
     entities = entities_in(run, top)
     with run.ledger.stage("connections") as stage:

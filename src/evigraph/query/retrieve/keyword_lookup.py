@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from evigraph.query.fusion import rrf
-from evigraph.query.retrieve.arms import Board, dense_arm, entities_in, lexical_arm, ordered, relationships_in
+from evigraph.query.retrieve.arms import Board, Ranking, dense_arm, entities_in, lexical_arm, ordered, relationships_in
 from evigraph.query.run import Retrieved, Run
 
 
 def retrieve(run: Run) -> Retrieved:
+    return around(run, rank(run))
+
+
+def rank(run: Run) -> Ranking:
+    """Passages by both arms."""
     board: Board = {}
     dense = dense_arm(run, board)
     fused = rrf([(1.0, dense), (1.0, lexical_arm(run, board))])
     for key, score in fused.items():
         board[key].fused = score
-    passages = ordered(board, fused)
+    return ordered(board, fused)
+
+
+def around(run: Run, passages: Ranking) -> Retrieved:
+    """Ranked passages with the entities of the best, and the relationships among those."""
     top = [key for key, _ in passages[: run.request.max_chunks]]
     entities = entities_in(run, top)
     named = {entity_id for entity_id, _ in entities[: run.request.max_entities]}

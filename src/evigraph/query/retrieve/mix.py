@@ -8,6 +8,9 @@ none → `F`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +19,7 @@ from evigraph.query.fusion import best_first, min_max, rrf, z_scores
 from evigraph.query.retrieve import facts, local, naive
 from evigraph.query.retrieve.arms import (
     Board,
+    Ranking,
     dense_arm,
     enter_graph,
     entities_in,
@@ -55,13 +59,17 @@ def retrieve(run: Run) -> Retrieved:
     fused = rrf([(DENSE_WEIGHT / 2, dense), (DENSE_WEIGHT / 2, lexical), (LEXICAL_WEIGHT, graph.order)])
     for key in board:
         board[key].fused = scores.get(key) if run.request.fusion == "rrf" else fused.get(key)
-    passages = ordered(board, scores)
+    found = around(run, ordered(board, scores), graph.names)
+    return replace(found, retrieval="dense+bm25+graph" if graph.order else "dense+bm25")
+
+
+def around(run: Run, passages: Ranking, mass: Mapping[str, float] | None = None) -> Retrieved:
+    """Ranked passages with the entities and relationships of the best. `mass` is what names gathered in the walk."""
     top = [key for key, _ in passages[: run.request.max_chunks]]
     return Retrieved(
         passages=passages,
-        entities=tuple(entities_in(run, top, graph.names)),
+        entities=tuple(entities_in(run, top, mass)),
         relationships=tuple(relationships_in(run, top)),
-        retrieval="dense+bm25+graph" if graph.order else "dense+bm25",
     )
 
 

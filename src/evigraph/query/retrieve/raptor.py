@@ -20,7 +20,8 @@ def retrieve(run: Run) -> Retrieved:
     run.ledger.count("documents_with_trees", trees)
     board: Board = {}
     if not trees:
-        run.ledger.degrade(NO_TREE)
+        if not any(space.snapshot.documents_with_trees() for space in run.spaces):
+            run.ledger.degrade(NO_TREE)
         found = dense_arm(run, board)
         return Retrieved(
             passages=ordered(board, {key: board[key].vector_score or 0.0 for key in found}), retrieval="dense"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from evigraph.community.read import TreeView, open_tree
 from evigraph.query.ledger import repeated
+from evigraph.query.overview.apart import rank_apart
 from evigraph.query.overview.mapped import shown, summary_chunk
-from evigraph.query.overview.relevance import beside_the_point, rank
+from evigraph.query.overview.relevance import beside_the_point
 from evigraph.query.overview.state import Overview, Relevance, Theme, left_out, part_of
 from evigraph.query.overview.themes import affinities, main_communities, themes_of
 from evigraph.query.overview.topic import metadata_keys, topic_of
@@ -30,7 +31,7 @@ def retrieve(run: Run) -> Retrieved:
         numbers = stage.hand_on(found, because="the scope holds no entity", kind=int, check=_twice)
         of_entity = dict(view.community_of(level))
     topic = topic_of(run.asked.text, run.counts.languages, metadata_keys(run))
-    relevance = rank(run, topic, lambda keys: main_communities(run, of_entity, keys))
+    relevance = rank_apart(run, topic, lambda keys: main_communities(run, of_entity, keys))
     _report(run, relevance)
     reason = beside_the_point(run, relevance)
     if reason is not None:

@@ -16,6 +16,7 @@ from evigraph.query.ledger import repeated
 from evigraph.query.retrieve.arms import Board, enter_graph, ordered
 from evigraph.query.retrieve.local import MOST_SEEDS, anchored_entities
 from evigraph.query.run import Retrieved, Run
+from evigraph.query.spaces import cosines_apart
 from evigraph.store.assertions import Edge
 from evigraph.store.keys import PassageKey
 from evigraph.text.names import name_key, split_entity_id
@@ -179,9 +180,9 @@ def _passages(run: Run, board: Board, walks: Sequence[Walk]) -> dict[PassageKey,
             scores[passage] = scores.get(passage, 0.0) + walk.score / place
     scores = {passage: round(score, 9) for passage, score in scores.items()}
     enter_graph(board, scores)
-    cosines = run.snapshot.similarities([run.asked.vector], sorted(scores))
-    for rank, key in enumerate(best_first({key: cosine[0] for key, cosine in cosines.items()}), start=1):
-        board[key].vector_score, board[key].vector_rank = cosines[key][0], rank
+    for cosines in cosines_apart(run, sorted(scores)):
+        for rank, key in enumerate(best_first(cosines), start=1):
+            board[key].vector_score, board[key].vector_rank = cosines[key], rank
     return scores
 
 

@@ -12,11 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evigraph.query.fusion import round_robin
 from evigraph.query.retrieve.arms import dense_arm
 from evigraph.query.route import cues
 from evigraph.query.route.likeness import reader, with_stand_ins
 from evigraph.query.route.names import Thing, apart, things
 from evigraph.query.run import Run
+from evigraph.query.spaces import per_space
+from evigraph.store.rows import Hit
 from evigraph.text.analysis import ENGLISH_STOP_WORDS
 
 HEAD = 10
@@ -92,11 +95,11 @@ def worded(text: str, named: Sequence[Thing]) -> Signals:
 
 def retrieved(run: Run) -> Signals:
     """What the nearest passages and the nearest examples say."""
-    if not run.counts.passages:
+    if not run.counts.passages or run.blind:
         return {}
-    dense_arm(run, {})
-    hits = run.dense_hits or []
-    documents = Counter(hit.key.revision_key for hit in hits[:HEAD])
+    parts = per_space(run, lambda: _dense_hits(run))
+    documents = Counter(hit.key.revision_key for hit in round_robin(parts)[:HEAD])
+    hits = max(parts, key=lambda part: part[0].score if part else 0.0)
     nearest = hits[0].score if hits else 0.0
     lead = nearest - hits[NEXT].score if len(hits) > NEXT else 0.0
     return {
@@ -105,6 +108,11 @@ def retrieved(run: Run) -> Signals:
         "spread": Measured(value=_evenness(list(documents.values())), detail=f"{len(documents)} documents"),
         **_read(run),
     }
+
+
+def _dense_hits(run: Run) -> list[Hit]:
+    dense_arm(run, {})
+    return run.dense_hits or []
 
 
 def _read(run: Run) -> Signals:

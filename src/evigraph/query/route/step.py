@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evigraph.query.answer.generate import WRITING
 from evigraph.query.answer.strength import strength
 from evigraph.query.answer.support import question_weights
 from evigraph.query.ledger import repeated
@@ -132,9 +133,14 @@ def _forget(run: Run) -> None:
     """Take back what retrieval and answering left."""
     run.retrieved = Retrieved()
     run.chunks, run.entities, run.relationships = [], [], []
+    run.ledger.write_off("given up when the question was turned to the corpus as a whole")
     run.text, run.abstain_reason, run.answered_by = None, None, "none"
     run.context, run.prompt = "", ""
     run.citations, run.unsupported, run.removed_citations = [], [], []
+    run.numbered = None
+    run.ledger.take_back(WRITING)
+    if "web_search" in run.details:
+        run.details["web_search"] = {**run.details["web_search"], "used": 0}
 
 
 def _sounds_wide(run: Run) -> bool:

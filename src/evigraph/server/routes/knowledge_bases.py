@@ -49,7 +49,7 @@ def without_nulls(given: dict[str, Any]) -> dict[str, Any]:
 
 @router.post(PREFIX, openapi_extra=body(KnowledgeBaseBody), **returns(KnowledgeBase, 409, 413, 415))
 async def create(request: Request, work: WorkOf, workspace: WorkspaceOf) -> Response:
-    """Make an empty knowledge base, with the workspace's embedding model."""
+    """Make an empty knowledge base, with the workspace's embedding model or one that is configured for bases."""
     fields = without_nulls(fields_of(await json_object(request), KnowledgeBaseBody, required=("name",)))
     made = await work.read(lambda engine: engine.knowledge_bases.create(**fields), workspace)
     return Json(plain(made))

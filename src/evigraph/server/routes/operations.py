@@ -14,6 +14,7 @@ from evigraph.server.answers import JobsAnswer, PrunedAnswer, ReembeddedAnswer
 from evigraph.server.openapi import returns
 from evigraph.server.problems import Json, NotReady
 from evigraph.server.work import WorkOf, WorkspaceOf
+from evigraph.store.knowledge_bases import of_own_models
 from evigraph.wire import plain
 
 router = APIRouter(tags=["operations"])
@@ -73,8 +74,11 @@ async def prune(work: WorkOf, workspace: WorkspaceOf) -> Response:
 
 @router.post("/api/v1/reembed", **returns(ReembeddedAnswer))
 async def reembed(work: WorkOf, workspace: WorkspaceOf) -> Response:
-    """Embed the workspace with the server's model, then switch to it."""
-    return Json({"generation": await work.write(lambda engine: engine.reembed(), workspace)})
+    """Embed the workspace with the server's model, then switch to it. Documents of knowledge bases with a model of
+    their own are left alone, and counted."""
+    generation = await work.write(lambda engine: engine.reembed(), workspace)
+    left_alone = await work.read(lambda engine: of_own_models(engine.store, engine.workspace), workspace)
+    return Json({"generation": generation, "left_alone": left_alone})
 
 
 def _ready(engine: Evigraph) -> dict[str, str]:

@@ -77,6 +77,6 @@ async def query(
 def _ask(engine: Evigraph, pipeline_id: str, fields: dict[str, Any], user: str) -> dict[str, Any]:
     # First, because a field named like a parameter of `query` would otherwise never reach the validation.
     check_fields(fields)
-    known = {name: fields.get(name) for name in FIELDS}
-    answer = engine.pipelines.query(pipeline_id, known.pop("question") or "", user=user, **known)
+    known: dict[str, Any] = {name: fields.get(name) for name in FIELDS}
+    answer = engine.pipelines.query(pipeline_id, known.pop("question"), user=user, **known)
     return {**answer_to_wire(answer), "pipeline_id": pipeline_id}

@@ -116,6 +116,7 @@ class Caller:
                 continue
             self._answered, self._in_a_row = True, 0
             self.notes["not_text"] += removed
+            self.notes["reply_cut"] += reply.cut
             reply = replace(reply, text=shortened(reply.text, self.notes))
             self.budget.settle(most, question.messages, reply)
             self._count(question, reply)
