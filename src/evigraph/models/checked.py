@@ -42,12 +42,16 @@ class CheckedEmbedder:
             shape = getattr(vectors, "shape", type(vectors).__name__)
             raise ModelBadResponse(
                 f"the embedding model returned {shape} for {expected[0]} texts of {expected[1]} dimensions",
-                hint="check the model that EVIGRAPH_EMBEDDER names",
+                hint=_check(self.name),
             )
         lengths = np.linalg.norm(vectors, axis=1)
         if not np.all(np.abs(lengths - 1) <= TOLERANCE):
             raise ModelBadResponse(
                 "the embedding model returned vectors that are no unit vectors",
-                hint="check the model that EVIGRAPH_EMBEDDER names",
+                hint=_check(self.name),
             )
         return vectors
+
+
+def _check(model: str) -> str:
+    return f"check the model {model!r}, which EVIGRAPH_EMBEDDER or an entry of EVIGRAPH_EMBEDDERS names"
