@@ -530,3 +530,21 @@ def test_two_spaces_that_both_know_something_are_both_quoted(store: OneStore) ->
     graph.knowledge_bases.index(base, [item("again", "Hana Sefu delivered nine pumps to Tarn.")])
     answer = graph.ask(QUESTION, mode="naive", min_score=0.0)
     assert {citation.document_id for citation in answer.citations} == {"tarn", "again"}
+
+
+@pytest.mark.parametrize("mode", ["naive", "mix", "keyword_lookup"])
+def test_the_space_of_a_document_is_that_of_its_own_workspace(store: OneStore, mode: str) -> None:
+    """The same ids and revisions may stand in two workspaces, and there in bases of different models."""
+    here, there = store.engine(**models()), store.engine(**models())
+    for graph, own, other in ((here, "plain", "apart"), (there, "apart", "plain")):
+        graph.index([item(own, f"Corrick Vane delivered pumps to Tarn, says {own}.")])
+        base = graph.knowledge_bases.create("b", embedding_model="fast").id
+        graph.knowledge_bases.index(base, [item(other, f"Hana Sefu delivered pumps to Tarn, says {other}.")])
+    for graph, own, other in ((here, "plain", "apart"), (there, "apart", "plain")):
+        answer = graph.ask(QUESTION, mode=mode, min_score=-1.0)
+        told = [(one["model"], one["documents"]) for one in answer.details["embedding_models"]]
+        assert told == [("hash-64", 1), ("fast-32", 1)]
+        chunks = {chunk.document_id: chunk for chunk in answer.evidence.chunks}
+        assert chunks.keys() == {own, other}
+        assert all(chunk.vector_score is not None and chunk.vector_rank == 1 for chunk in chunks.values())
+        assert answer.degraded == ()

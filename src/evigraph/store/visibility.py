@@ -40,14 +40,6 @@ _IN_BASES = """revision_key IN (
     WHERE workspace = {workspace:String} AND base_id IN {filter_bases:Array(String)})"""
 
 
-# Documents of an embedding space: those of bases that have the model as their own, or all but those of other bases.
-_OF_OWN_MODEL = """(
-    SELECT revision_key FROM knowledge_base_documents
-    WHERE workspace = {workspace:String} AND embedding_model != '' AND %s)"""
-_IN_SPACE = f"revision_key IN {_OF_OWN_MODEL % 'embedding_model = {space_model:String}'}"
-_IN_SPACE_OF_WORKSPACE = f"revision_key NOT IN {_OF_OWN_MODEL % 'embedding_model != {space_model:String}'}"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Space:
     """Documents whose vectors are of one embedding model. That of the workspace's model (`of_workspace`) holds all
@@ -154,10 +146,21 @@ class Scope:
             if documents.knowledge_bases is not None:
                 conditions.append(_IN_BASES)
         if self.space is not None:
-            conditions.append(_IN_SPACE_OF_WORKSPACE if self.space.of_workspace else _IN_SPACE)
+            conditions.append(_in_space(self.space))
         for number, (key, _) in enumerate(sorted((self.metadata_filter or {}).items())):
             conditions.append(_metadata_condition(key, number))
         return conditions
+
+
+def _in_space(space: Space) -> str:
+    """Documents of bases that have the model as their own; of the workspace's space, all but those of other bases."""
+    if space.of_workspace:
+        return """revision_key NOT IN (
+            SELECT revision_key FROM knowledge_base_documents
+            WHERE workspace = {workspace:String} AND embedding_model NOT IN ('', {space_model:String}))"""
+    return """revision_key IN (
+        SELECT revision_key FROM knowledge_base_documents
+        WHERE workspace = {workspace:String} AND embedding_model = {space_model:String})"""
 
 
 def _metadata_condition(key: str, number: int) -> str:
