@@ -214,7 +214,7 @@ HARMLESS: tuple[Harmless, ...] = (
         file="lifecycle.py",
         function="rival_claims",
         condition="predicate != .*",
-        reason="spares reading rows of the scope that `graph/contradictions.py` leaves out as well",
+        reason="the store's contract fails without it: `test_names_side_by_side_are_no_rival_claims`",
     ),
     Harmless(
         file="names.py",

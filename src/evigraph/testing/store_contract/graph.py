@@ -209,6 +209,21 @@ class GraphContract(Contract):
             with shelf.store.snapshot(shelf.workspace, as_of=as_of) as snapshot:
                 assert list(snapshot.assertions_named([item.id for item in rows]).values()) == rows
 
+    def test_names_side_by_side_are_no_rival_claims(self, store: Store) -> None:
+        """Two documents that claim different things do rival; two that only name different things beside Acme do not,
+        and take no place among the pairs that are compared."""
+        shelf = Shelf(store, unused_workspace())
+        shelf.fill(doc("a", "Acme supplies Birch", "Acme. Dorn"), doc("b", "Acme supplies Cedar", "Acme. Elm"))
+        with store.snapshot(shelf.workspace) as snapshot:
+            readings = {predicate: (predicate, False) for predicate in snapshot.predicates()}
+            rows, more = snapshot.rival_claims(readings, functional=(), any_predicate=True, entity_ids=None, limit=1)
+        assert set(readings) == {CO_OCCURS, "SUPPLIES"}
+        assert {(row.subject, row.predicate, row.object) for row in rows} == {
+            (ACME, "SUPPLIES", BIRCH),
+            (ACME, "SUPPLIES", CEDAR),
+        }
+        assert not more
+
     def test_facts_are_ranked_by_cosine_and_only_stated_ones(self, claims: Shelf) -> None:
         question = EMBEDDER.embed(["Cedar audits Acme"])[0]
         with claims.store.snapshot(claims.workspace) as snapshot:
