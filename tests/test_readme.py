@@ -128,12 +128,16 @@ def test_every_line_of_the_command_runs(engine: Evigraph, place: Path, monkeypat
     assert {"index", "ask", "documents", "delete", "prune", "graph", "plan", "export", "import"} <= set(ran)
 
 
-def test_the_library_example_prints_a_cited_answer(tmp_path: Path) -> None:
-    (code,) = blocks(README, "python")
+def test_the_library_examples_run_one_after_the_other(tmp_path: Path) -> None:
+    code = "\n".join(blocks(README, "python"))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "managed by Daudi Renko" in done.stdout
     assert "['memo'] ()" in done.stdout, "the filtered evidence holds the eastern memo alone"
+    assert "Where is Corrick & Vane Engineering's office? ()" in done.stdout, "the follow-up stands alone"
+    assert re.search(r"^2 Where is their office\?(.*\n)*Their office is in Kiln Street", done.stdout, re.MULTILINE), (
+        "the turn is kept"
+    )
 
 
 def test_every_command_of_the_readme_exists() -> None:
