@@ -1,12 +1,13 @@
 # make demo    install into .venv, index the sample corpus, answer four questions with citations
 # make test    lint, types, layers and tests (what CI runs)
 # make verify  the long checks
+# make scoreboard  measure the development sets in ../shared/data, write docs/scoreboard.md
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= python3
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test verify lint serve bench docs clean
+.PHONY: demo test verify lint serve bench scoreboard docs clean
 
 demo: $(STAMP)
 	$(BIN)/evigraph demo
@@ -28,6 +29,9 @@ serve: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py
+
+scoreboard: $(STAMP)
+	$(BIN)/python tools/scoreboard.py
 
 docs: $(STAMP)
 	$(BIN)/python tools/reference.py

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evigraph.errors import CorruptDocument, EvigraphError, InvalidValue, MissingFile
-from evigraph.evaluate.datasets import corpus_hash, load_dataset
+from evigraph.evaluate.datasets import Question, corpus_hash, load_dataset, sample
 
 CORPUS = [{"id": "p1", "title": "Ada", "text": "Ada wrote."}, {"id": "p2", "title": "Bo", "text": "Bo sang."}]
 
@@ -199,3 +199,45 @@ def test_labelled_corpora(shared_data: Path, folder: str, corpus: str | None, do
     assert len(data.questions) == questions
     assert all(question.gold for question in data.questions)
     assert data.warnings == ()
+
+
+def test_a_sample_depends_on_the_ids_alone() -> None:
+    questions = [Question(id=f"q{n}", text="?", gold={}) for n in range(50)]
+    drawn = sample(questions, 10)
+    assert len({question.id for question in drawn}) == 10
+    assert sample(list(reversed(questions)), 10) == drawn
+    assert sample(questions, 4) == drawn[:4]
+    assert [question.id for question in drawn] != [question.id for question in questions[:10]]
+    assert len(sample(questions, 99)) == 50
+    # The seed is fixed: measured files of different days hold the same questions.
+    assert [question.id for question in drawn[:3]] == ["q28", "q2", "q32"]
+
+
+def test_further_fields_of_a_question_are_kept(tmp_path: Path) -> None:
+    write_lines(tmp_path / "corpus.jsonl", CORPUS)
+    lines = [
+        {"id": "q1", "question": "?", "gold": [], "type": "x", "in_51": True, "hops": [1, 2]},
+        {"id": "q2", "question": "?", "in_51": False},
+        {"id": "q3", "question": "?", "in_51": "yes"},
+    ]
+    write_lines(tmp_path / "questions.jsonl", lines)
+    data = load_dataset(tmp_path)
+    assert data.questions[0].extra == {"in_51": True, "hops": [1, 2]}
+    kept = data.only("in_51")
+    assert [question.id for question in kept.questions] == ["q1"]
+    assert (kept.corpus_hash, kept.name) == (data.corpus_hash, data.name)
+    with pytest.raises(InvalidValue, match=r"no question of .* is marked 'in_52'"):
+        data.only("in_52")
+
+
+def test_further_fields_in_other_layouts_are_kept_without_repeated_texts(tmp_path: Path) -> None:
+    write_json(tmp_path / "m_corpus.json", [{"title": "Ada", "text": "Ada wrote."}])
+    paragraphs = [{"title": "Ada", "paragraph_text": "Ada wrote.", "is_supporting": True}]
+    write_json(tmp_path / "m.json", [{"question": "?", "paragraphs": paragraphs, "answerable": True}])
+    assert load_dataset(tmp_path).questions[0].extra == {"answerable": True}
+    beir = tmp_path / "beir"
+    write_lines(beir / "corpus.jsonl", [{"_id": "d", "title": "", "text": "t"}])
+    write_lines(beir / "queries.jsonl", [{"_id": "q", "text": "?", "metadata": {"year": 1}}])
+    (beir / "qrels").mkdir()
+    (beir / "qrels" / "test.tsv").write_text("q\td\t1\n")
+    assert load_dataset(beir).questions[0].extra == {"metadata": {"year": 1}}

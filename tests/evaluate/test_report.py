@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evigraph.evaluate.cases import AnswerCase, RankingCase
 from evigraph.evaluate.metrics import score
-from evigraph.evaluate.report import AnswerCase, EvalReport, RankingCase, format_report
+from evigraph.evaluate.report import EvalReport, format_report
 
 RUN = {
     "corpus_hash": "ab" * 32,

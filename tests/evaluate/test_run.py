@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ import pytest
 
 from evigraph.errors import InvalidValue, UnknownMode
 from evigraph.evaluate import Dataset, evaluate, load_dataset, valid_modes
+from evigraph.evaluate.datasets import sample
+from evigraph.evaluate.explain import found_documents
 from evigraph.evaluate.run import rerank_by_bm25
 from evigraph.types import Evidence, Mode
 
@@ -167,3 +170,40 @@ def test_bad_requests(dataset: Dataset) -> None:
         with pytest.raises(InvalidValue):
             evaluate(WordEngine(), dataset, modes=modes, k=k)
     assert Mode.MIX.value in valid_modes()
+
+
+def test_a_sample_is_measured_and_recorded(tmp_path: Path) -> None:
+    corpus = [{"id": f"d{n}", "title": "", "text": f"word{n}"} for n in range(9)]
+    questions = [{"id": f"q{n}", "question": f"word{n}", "gold": [f"d{n}"]} for n in range(9)]
+    data = build(tmp_path, corpus, questions)
+    report = evaluate(WordEngine(), data, sampled=4)
+    assert [case.question_id for case in report.rankings] == [question.id for question in sample(data.questions, 4)]
+    assert (report.run["sample"], "limit" in report.run) == (4, False)
+    assert evaluate(WordEngine(), data, limit=3).run["limit"] == 3
+    with pytest.raises(InvalidValue, match="limit and sample"):
+        evaluate(WordEngine(), data, sampled=4, limit=3)
+    with pytest.raises(InvalidValue, match="sample of 0"):
+        evaluate(WordEngine(), data, sampled=0)
+
+
+def test_a_case_says_how_each_document_was_found(dataset: Dataset) -> None:
+    class Told(WordEngine):
+        def retrieve(self, question: str, **options: Any) -> Evidence:
+            found = super().retrieve(question, **options)
+            best = dataclasses.replace(found.chunks[0], score=1 / 3, vector_rank=2, graph_rank=1, graph_score=-0.25)
+            stats = {"gate": "graph", "anchors": ("Ada",), "total_ms": 3.5, "bridges": ["x" * 2_000], "sizes": {"n": 1}}
+            return dataclasses.replace(found, chunks=(best, *found.chunks), stats=stats, retrieval="dense+graph")
+
+    case = evaluate(Told(), dataset, modes=["mix"], limit=1).rankings[0]
+    assert case.ranked == ("ada", "bo")
+    assert [(found.document, found.rank) for found in case.found] == [("ada", 1), ("bo", 2)]
+    first = case.found[0]
+    assert (first.title, first.score, first.vector_rank, first.graph_rank) == ("ada", 0.333333, 2, 1)
+    assert (first.graph_score, first.bm25_rank, first.bm25_score) == (-0.25, None, None)
+    assert case.notes == {"gate": "graph", "anchors": ["Ada"], "sizes": {"n": 1}}  # no times, nothing too long to read
+    assert case.retrieval == "dense+graph"
+
+
+def test_gold_below_the_ranking_is_kept_with_its_place() -> None:
+    chunks = [(name, chunk(name, at)) for at, name in enumerate(["a", "b", "a", "c", "d"])]
+    assert [(f.document, f.rank) for f in found_documents(chunks, 2, {"d", "z"})] == [("a", 1), ("b", 2), ("d", 4)]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,11 +28,14 @@ ABSENT = "absent"
 CORPUS_WIDE = "corpus_wide"
 """Type of a question about the corpus as a whole: its answer should draw on many documents and groups."""
 
+SAMPLE_SEED = "evigraph"
+"""Drawn with the ids of questions: another seed would be another sample."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
     """A labelled question. `gold` maps each relevant corpus id to its relevance, 1 where the set has no
-    grades."""
+    grades. `extra` holds the record's further fields as they are, for those who know the set."""
 
     id: str
     text: str
@@ -40,6 +43,7 @@ class Question:
     type: str = ""
     answers: tuple[str, ...] = ()
     route: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +63,23 @@ class Dataset:
     corpus_hash: str
     gold_by: Literal["document_id", "source"] = "document_id"
     warnings: tuple[str, ...] = ()
+
+    def only(self, name: str) -> Dataset:
+        """The same with only the questions whose extra field `name` is true. Raises `InvalidValue` where none is."""
+        questions = tuple(question for question in self.questions if question.extra.get(name) is True)
+        if not questions:
+            raise InvalidValue(f"no question of {self.name} is marked {name!r}", hint=f'write "{name}": true')
+        return replace(self, questions=questions)
+
+
+def sample(questions: Sequence[Question], size: int) -> tuple[Question, ...]:
+    """`size` of the questions, or all where there are fewer, drawn and ordered by the hash of their ids.
+
+    What is drawn depends on the ids alone, not on their order in the file, and a smaller sample is the beginning of a
+    larger one.
+    """
+    drawn = sorted(questions, key=lambda question: hashlib.sha256(f"{SAMPLE_SEED}\0{question.id}".encode()).hexdigest())
+    return tuple(drawn[:size])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +139,7 @@ def _read_layout(root: Path, corpus: str | None, split: str | None) -> _Parts:
         return _beir(root, split)
     if (root / "questions.jsonl").is_file():
         chosen = _choose("corpus", sorted(root.glob("corpus*.jsonl")), corpus)
-        records = [_record(r, "id", where) for where, r in _json_lines(chosen)]
+        records = [_record(r, "id", where) for where, r in json_lines(chosen)]
         return _Parts(layout="evigraph", records=records, questions=_own_questions(root))
     if corpora := sorted(root.glob("*_corpus.json")):
         return _hipporag(_choose("corpus", corpora, corpus))
@@ -162,7 +183,7 @@ def _warnings(ids: Sequence[str], questions: Sequence[Question]) -> tuple[str, .
 
 
 def _own_questions(root: Path) -> Iterator[Question]:
-    for number, (where, record) in enumerate(_json_lines(root / "questions.jsonl")):
+    for number, (where, record) in enumerate(json_lines(root / "questions.jsonl")):
         gold = record.get("gold", [])
         if not isinstance(gold, list):
             raise CorruptDocument(f"{where}: gold is not a list", hint="write [] where nothing is relevant")
@@ -174,7 +195,12 @@ def _own_questions(root: Path) -> Iterator[Question]:
             type="" if kind is None else str(kind),
             answers=_answers(record.get("answer")),
             route=str(record.get("route") or ""),
+            extra=_extra(record, ("id", "question", "gold", "answer", "type", "route")),
         )
+
+
+def _extra(record: Mapping[str, Any], read: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in read}
 
 
 def _answers(value: Any) -> tuple[str, ...]:
@@ -207,12 +233,13 @@ def _beir(root: Path, split: str | None) -> _Parts:
     if split is None and any(path.stem == "test" for path in found):
         split = "test"
     judged = _qrels(_choose("split", found, split))
-    records = [_record(r, "_id", where) for where, r in _json_lines(root / "corpus.jsonl")]
+    records = [_record(r, "_id", where) for where, r in json_lines(root / "corpus.jsonl")]
     questions = []
-    for where, record in _json_lines(root / "queries.jsonl"):
+    for where, record in json_lines(root / "queries.jsonl"):
         name = _text(record, "_id", where)
         if gold := judged.get(name):
-            questions.append(Question(id=name, text=_text(record, "text", where), gold=gold))
+            extra = _extra(record, ("_id", "text"))
+            questions.append(Question(id=name, text=_text(record, "text", where), gold=gold, extra=extra))
     return _Parts(layout="beir", records=records, questions=questions)
 
 
@@ -235,6 +262,10 @@ def _qrels(path: Path) -> dict[str, dict[str, float]]:
 
 
 # --------------------------------------------------------------------------- HippoRAG
+
+
+_HIPPORAG_TEXTS = ("context", "contexts", "paragraphs")
+"""Fields that repeat texts of the corpus: read for the gold, and not kept beside it."""
 
 
 def _hipporag(corpus: Path) -> _Parts:
@@ -287,6 +318,7 @@ def _hipporag_question(
         gold={find(title, text, where): 1.0 for title, text in support},
         type=str(record.get("type", "")),
         answers=_answers(record.get("answer")),
+        extra=_extra(record, ("id", "_id", "question", "type", "answer", *_HIPPORAG_TEXTS)),
     )
 
 
@@ -310,7 +342,8 @@ def _text(record: Mapping[str, Any], name: str, where: str) -> str:
     return str(value)
 
 
-def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON Lines file, each with its file and line. Raises `MissingFile`, `CorruptDocument`."""
     if not path.is_file():
         raise MissingFile(f"{path.name} is missing in {path.parent}", hint="see the layouts")
     with path.open(encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""What an evaluation found: raw cases, tables over them, and the JSONL they are kept in."""
+"""What an evaluation found: its cases, tables over them, and the JSONL they are kept in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from evigraph.evaluate.cases import AnswerCase, RankingCase, as_record
 from evigraph.evaluate.datasets import ABSENT
 from evigraph.evaluate.metrics import Estimate, bootstrap, paired_difference
 
@@ -17,51 +18,6 @@ ALL_TYPES = "all"
 
 TABLE_METRICS = ("recall@2", "recall@5", "recall@10", "all-gold@5", "MRR", "nDCG@10")
 """Metrics of the printed table; the JSONL has all."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RankingCase:
-    """One question in one mode: the ids ranked, best first, and its metrics. A retrieval that failed has
-    `error` and scores 0 throughout."""
-
-    mode: str
-    question_id: str
-    question: str
-    type: str
-    gold: tuple[str, ...]
-    ranked: tuple[str, ...]
-    metrics: Mapping[str, float]
-    seconds: float
-    options: Mapping[str, Any]
-    degraded: tuple[str, ...] = ()
-    error: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnswerCase:
-    """One question answered. `cites_gold`: at least one citation points into a gold document;
-    `answer_recall`: share of the expected strings in the answer. Both are None where the question has no
-    gold or no expected answer. Of a corpus-wide question, `gold_recall` is the share of its gold documents that are
-    cited, `gold_precision` the share of the cited ones that are gold (None where nothing is cited), `groups` the share
-    of values of each metadata key that cited documents have."""
-
-    mode: str
-    question_id: str
-    question: str
-    type: str
-    abstained: bool
-    abstain_reason: str
-    text: str
-    citations: tuple[str, ...]
-    longest_quote: int
-    cites_gold: bool | None
-    answer_recall: float | None
-    seconds: float
-    options: Mapping[str, Any]
-    error: str = ""
-    gold_recall: float | None = None
-    gold_precision: float | None = None
-    groups: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,8 +75,8 @@ class EvalReport:
 
     def row(self, mode: str, kind: str = ALL_TYPES) -> Row:
         """The row of one mode and type. Raises KeyError when the report has none."""
-        for found in self.rows():
-            if (found.mode, found.type) == (mode, kind):
+        for found in self._rows(mode) if mode in self.modes else ():
+            if found.type == kind:
                 return found
         raise KeyError((mode, kind))
 
@@ -172,13 +128,12 @@ class EvalReport:
         }
 
     def write_jsonl(self, path: str | Path) -> None:
-        """Every case as one line that stands alone: the case, and the run it belongs to."""
+        """Every case as one line that stands alone: the case, and the run it belongs to. `read_cases` reads it back."""
         with Path(path).open("w", encoding="utf-8", newline="\n") as lines:
+            whole = {"dataset": self.dataset, "corpus_documents": self.corpus_documents, **self.run}
             cases: list[RankingCase | AnswerCase] = [*self.rankings, *self.answers]
             for case in cases:
-                kind = "ranking" if isinstance(case, RankingCase) else "answer"
-                record = {"case": kind, "dataset": self.dataset, **self.run, **dataclasses.asdict(case)}
-                lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+                lines.write(json.dumps({**whole, **as_record(case)}, ensure_ascii=False) + "\n")
 
     def _rows(self, mode: str) -> Iterator[Row]:
         cases = [case for case in self.rankings if case.mode == mode]
@@ -219,7 +174,7 @@ def format_report(report: EvalReport) -> str:
         for row in rows:
             cells = [_percent(row.metrics[name]) for name in shown]
             table.append([row.mode, row.type, str(row.n), *cells, f"{row.median_ms:.0f}"])
-        lines += ["", *_aligned(table), "", "mean % [95 % bootstrap interval]"]
+        lines += ["", *aligned(table), "", "mean % [95 % bootstrap interval]"]
         lines += [f"{row.mode}: {row.failed} of {row.n} retrievals failed" for row in rows if row.failed]
     if summary := report.answer_summary():
         lines += ["", *_answer_lines(summary)]
@@ -258,7 +213,8 @@ def _percent(estimate: Estimate) -> str:
     return f"{100 * estimate.mean:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
+def aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The table's lines in columns: the first two to the left, numbers to the right."""
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
         cells = [cell.ljust(w) if n < 2 else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))]

@@ -10,9 +10,11 @@ from typing import Any, Literal, Protocol
 
 from evigraph.communities import Coverage
 from evigraph.errors import EvigraphError, InvalidValue, UnknownMode
-from evigraph.evaluate.datasets import ABSENT, CORPUS_WIDE, Dataset, Question
+from evigraph.evaluate.cases import AnswerCase, RankingCase
+from evigraph.evaluate.datasets import ABSENT, CORPUS_WIDE, Dataset, Question, sample
+from evigraph.evaluate.explain import found_documents, notes
 from evigraph.evaluate.metrics import answer_recall, distinct, recall_at, score
-from evigraph.evaluate.report import AnswerCase, EvalReport, RankingCase
+from evigraph.evaluate.report import EvalReport
 from evigraph.reports import IndexReport
 from evigraph.types import Answer, Chunk, Citation, Evidence, Mode
 
@@ -55,6 +57,7 @@ def evaluate(
     modes: Sequence[str] = ("mix",),
     k: int = 10,
     limit: int | None = None,
+    sampled: int | None = None,
     answers: Literal["all", "absent", "none"] = "absent",
     answer_mode: str | None = None,
     index: bool = True,
@@ -64,14 +67,15 @@ def evaluate(
 ) -> EvalReport:
     """Measures `engine` on `dataset`.
 
-    Every mode ranks `k` documents for each question that has gold (the first `limit` questions). `answers` says which
-    questions are also asked: those of type `absent`, all, or none; `answer_mode` in which mode (default: `mix` where it
-    is measured, else the first of `modes`). `options` go to every `retrieve` and `ask`. A question that fails is
-    recorded and scores 0; a failing `index` raises, and documents it refused become a warning. `index=False` measures
-    what the engine already holds. Raises `UnknownMode` or `InvalidValue`.
+    Every mode ranks `k` documents for each question that has gold, of the first `limit` questions or of `sampled` drawn
+    by their ids (`datasets.sample`). `answers` says which questions are also asked: those of type `absent`, all, or
+    none; `answer_mode` in which mode (default: `mix` where it is measured, else the first of `modes`). `options` go to
+    every `retrieve` and `ask`. A question that fails is recorded and scores 0; a failing `index` raises, and documents
+    it refused become a warning. `index=False` measures what the engine already holds. Raises `UnknownMode` or
+    `InvalidValue`.
     """
     _check(modes, answer_mode, k)
-    questions = dataset.questions[:limit]
+    questions = _chosen(dataset, limit, sampled)
     ranked = [question for question in questions if question.gold]
     asked = [q for q in questions if answers == "all" or (answers == "absent" and _is_absent(q))]
     warnings = list(dataset.warnings)
@@ -99,7 +103,7 @@ def evaluate(
     return EvalReport(
         dataset=dataset.name,
         corpus_documents=len(dataset.corpus_ids),
-        run=_run_record(dataset, embedder, k),
+        run=_run_record(dataset, embedder, k, {"limit": limit, "sample": sampled}),
         rankings=tuple(rankings),
         answers=tuple(answered),
         warnings=tuple(warnings),
@@ -126,18 +130,18 @@ class _Runner:
     def rank(self, question: Question, mode: str) -> RankingCase:
         options = self.retrieve_options(mode)
         started = time.perf_counter()
-        chunks: Sequence[Chunk] = ()
-        degraded: tuple[str, ...] = ()
+        evidence: Evidence | None = None
         error = ""
         try:
             evidence = self.engine.retrieve(question.text, **options)
         except EvigraphError as problem:
             error = f"{problem.code}: {problem}"
-        else:
-            chunks = rerank_by_bm25(evidence.chunks) if mode == "bm25" else evidence.chunks
-            degraded = evidence.degraded
         seconds = time.perf_counter() - started
-        ranked = distinct(self._gold_id(chunk) for chunk in chunks)[: self.k]
+        chunks = evidence.chunks if evidence else ()
+        if mode == "bm25":
+            chunks = tuple(rerank_by_bm25(chunks))
+        named = [(self._gold_id(chunk), chunk) for chunk in chunks]
+        ranked = distinct(name for name, _ in named)[: self.k]
         return RankingCase(
             mode=mode,
             question_id=question.id,
@@ -148,8 +152,11 @@ class _Runner:
             metrics=score(ranked, question.gold, self.k),
             seconds=seconds,
             options=options,
-            degraded=degraded,
+            degraded=evidence.degraded if evidence else (),
             error=error,
+            retrieval=evidence.retrieval if evidence else "",
+            found=found_documents(named, self.k, question.gold),
+            notes=notes(evidence.stats) if evidence else {},
         )
 
     def ask(self, question: Question, mode: str) -> AnswerCase:
@@ -242,6 +249,16 @@ def _check(modes: Sequence[str], answer_mode: str | None, k: int) -> None:
         raise InvalidValue(f"k is {k}", hint=f"choose 1 to {LIMITS['max_chunks']}; 10 gives every metric")
 
 
+def _chosen(dataset: Dataset, limit: int | None, sampled: int | None) -> tuple[Question, ...]:
+    if sampled is None:
+        return dataset.questions[:limit]
+    if limit is not None:
+        raise InvalidValue("limit and sample choose different questions", hint="give one of them")
+    if sampled < 1:
+        raise InvalidValue(f"a sample of {sampled} questions is none", hint="choose 1 or more")
+    return sample(dataset.questions, sampled)
+
+
 def _is_absent(question: Question) -> bool:
     return question.type == ABSENT and not question.gold
 
@@ -251,11 +268,13 @@ def _tell(on_progress: Callable[[int, int], None] | None, done: int, total: int)
         on_progress(done, total)
 
 
-def _run_record(dataset: Dataset, embedder: str, k: int) -> dict[str, Any]:
+def _run_record(dataset: Dataset, embedder: str, k: int, chosen: Mapping[str, int | None]) -> dict[str, Any]:
+    """What the numbers depend on; `limit` or `sample` where not all questions were asked."""
     return {
         "corpus_hash": dataset.corpus_hash,
         "embedder": embedder,
         "k": k,
+        **{name: number for name, number in chosen.items() if number is not None},
         "evigraph": version("evigraph"),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }

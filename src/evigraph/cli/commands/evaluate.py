@@ -1,9 +1,10 @@
-"""`eval`: measure the engine on labelled questions."""
+"""`eval`: measure the engine on labelled questions, or compare two measurements."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,24 +19,25 @@ if TYPE_CHECKING:
     from evigraph.evaluate import Dataset
 
 
-def install(app: typer.Typer) -> None:
-    command(app, "eval")(evaluate)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasureOptions:
+    """What only a measurement reads."""
 
-
-def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
-    session: Session,
-    folder: Annotated[str, typer.Argument(help="Corpus with questions.", show_default=False)],
-    mode: Annotated[
-        list[str] | None,
-        typer.Option(help="A mode to measure; may be repeated. Default: mix.", show_default=False),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Documents ranked for each question.")] = 10,
-    corpus: Annotated[str | None, typer.Option(help="Which of several corpus files.", show_default=False)] = None,
-    split: Annotated[str | None, typer.Option(help="Which BEIR qrels file.", show_default=False)] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", show_default=False)] = None,
-    answers: Annotated[
-        Literal["absent", "all", "none"], typer.Option(help="Which questions are also answered.")
-    ] = "absent",
+    k: Annotated[int, typer.Option("--k", min=1, help="Documents ranked for each question.")] = 10
+    corpus: Annotated[str | None, typer.Option(help="Which of several corpus files.", show_default=False)] = None
+    split: Annotated[str | None, typer.Option(help="Which BEIR qrels file.", show_default=False)] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", show_default=False)] = None
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Only so many questions, drawn by their ids: the same ones whatever their order in the file.",
+            show_default=False,
+        ),
+    ] = None
+    answers: Annotated[Literal["absent", "all", "none"], typer.Option(help="Which questions are also answered.")] = (
+        "absent"
+    )
     routing: Annotated[
         str | None,
         typer.Option(
@@ -43,7 +45,7 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
             "FOLDER's corpus.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,47 +54,119 @@ def evaluate(  # noqa: PLR0917 - one parameter an option, all passed by name
             help="A field of the query API for every question, such as rerank=true; may be repeated.",
             show_default=False,
         ),
+    ] = None
+    output: Annotated[str | None, typer.Option(help="Write every case to this JSONL file.", show_default=False)] = None
+
+    def given(self) -> list[str]:
+        """Names of the options that are not at their defaults."""
+        names = {"setting": "set"}
+        return [f"--{names.get(f.name, f.name)}" for f in fields(self) if getattr(self, f.name) not in (f.default, [])]
+
+
+def install(app: typer.Typer) -> None:
+    command(app, "eval")(evaluate)
+
+
+def evaluate(
+    session: Session,
+    folder: Annotated[
+        str | None, typer.Argument(help="Corpus with questions; none with --compare.", show_default=False)
     ] = None,
-    output: Annotated[str | None, typer.Option(help="Write every case to this JSONL file.", show_default=False)] = None,
+    *,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A mode to measure; may be repeated. Default: mix. With --compare: the mode on both sides, or given "
+            "twice, A's and then B's.",
+            show_default=False,
+        ),
+    ] = None,
+    options: MeasureOptions,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B",
+            help="Two files that --output wrote, A.jsonl B.jsonl: what B won and lost beside A. Measures nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="With --compare: what decides who won a question. Default: recall@5.", show_default=False),
+    ] = None,
 ) -> None:
-    """Measure retrieval and abstention on labelled questions, with confidence intervals.
+    """Measure retrieval and abstention on labelled questions, with confidence intervals; or compare two measurements.
 
     FOLDER holds corpus.jsonl or corpus/, and questions.jsonl; or the BEIR or HippoRAG layout. It is indexed
     into a temporary store, or with --data into that one, where a second run finds it unchanged.
+
+    `--compare A.jsonl B.jsonl` takes no FOLDER. It pairs the questions of two files and prints each metric's difference
+    with its interval, and for every question won or lost which gold documents came in or fell out, and by which arm.
     """
+    if (folder is None) == (compare is None):
+        raise typer.BadParameter("give a FOLDER to measure, or --compare A.jsonl B.jsonl, and not both")
+    if compare is not None:
+        if unused := options.given():
+            raise typer.BadParameter(f"--compare measures nothing, so it has no use for {', '.join(unused)}")
+        _compare(session, compare, mode or [], metric)
+        return
+    if metric is not None:
+        raise typer.BadParameter("--metric is for --compare; a measurement has all metrics")
+    assert folder is not None
+    _measure(session, folder, mode or ["mix"], options)
+
+
+def _measure(session: Session, folder: str, modes: list[str], options: MeasureOptions) -> None:
     from evigraph import evaluate as measuring
     from evigraph.cli.open import load_settings
     from evigraph.engine import Evigraph
     from evigraph.query.request import parse
 
-    options = json_values(setting)
-    for name in {"query", "mode"} & options.keys():
+    settled = json_values(options.setting)
+    for name in {"query", "mode"} & settled.keys():
         raise typer.BadParameter(f"{name} cannot be set; modes are given by --mode")
-    parse({"query": "?", **options})
-    dataset = measuring.load_dataset(folder, corpus=corpus, split=split)
+    if options.limit is not None and options.sample is not None:
+        raise typer.BadParameter("--limit and --sample choose different questions; give one of them")
+    parse({"query": "?", **settled})
+    dataset = measuring.load_dataset(folder, corpus=options.corpus, split=options.split)
     with tempfile.TemporaryDirectory(prefix="evigraph-eval-") as scratch:
         settings = load_settings(data=session.data or f"{scratch}/store")
         with Evigraph(settings=settings, workspace=session.workspace) as engine:
-            if routing is not None:
-                _routing(session, engine, dataset, routing, output)
+            if options.routing is not None:
+                _routing(session, engine, dataset, options.routing, options.output)
                 return
             measured = measuring.evaluate(
                 engine,
                 dataset,
-                modes=tuple(mode or ["mix"]),
-                k=k,
-                limit=limit,
-                answers=answers,
-                options=options,
+                modes=tuple(modes),
+                k=options.k,
+                limit=options.limit,
+                sampled=options.sample,
+                answers=options.answers,
+                options=settled,
                 embedder=engine.embedder.name,
                 on_progress=None if session.as_json else _show_progress,
             )
-    if output is not None:
-        measured.write_jsonl(output)
+    if options.output is not None:
+        measured.write_jsonl(options.output)
     if session.as_json:
         emit(measured.as_dict())
     else:
         say(measuring.format_report(measured))
+
+
+def _compare(session: Session, files: tuple[str, str], modes: list[str], metric: str | None) -> None:
+    """Print what the second file won and lost beside the first."""
+    from dataclasses import asdict
+
+    from evigraph import evaluate as measuring
+
+    a, b = (measuring.read_cases(file) for file in files)
+    found = measuring.compare(a, b, metric=metric or measuring.DEFAULT_METRIC, modes=modes, names=files)
+    if session.as_json:
+        emit(asdict(found))
+    else:
+        say(measuring.format_comparison(found))
 
 
 def _routing(session: Session, engine: Evigraph, dataset: Dataset, file: str, output: str | None) -> None:
