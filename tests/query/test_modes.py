@@ -162,7 +162,10 @@ def test_naive_with_hybrid_fuses_both_plain_arms(notes: Evigraph) -> None:
     for chunk in found.chunks:
         expected = rrf_term(1, chunk.vector_rank) + rrf_term(1, chunk.bm25_rank)
         assert chunk.fused_score == pytest.approx(expected, abs=1e-9)
-        assert chunk.score == chunk.fused_score
+    assert [chunk.score for chunk in found.chunks] == sorted((one.score for one in found.chunks), reverse=True)
+    by_rank = whole(notes, "naive", hybrid=True, fusion="rrf")
+    assert {chunk.id for chunk in by_rank.chunks} == {chunk.id for chunk in found.chunks}
+    assert all(chunk.score == chunk.fused_score for chunk in by_rank.chunks)
 
 
 def test_keyword_lookup_fuses_both_plain_arms_and_stays_among_their_entities(notes: Evigraph) -> None:
@@ -242,7 +245,7 @@ def test_explicit_weights_give_weighted_reciprocal_rank_fusion(notes: Evigraph, 
 
 
 def test_a_graph_weight_of_zero_leaves_the_plain_order(notes: Evigraph) -> None:
-    plain = whole(notes, "naive", hybrid=True)
+    plain = whole(notes, "naive", hybrid=True, fusion="rrf")
     found = whole(notes, "mix", vector_weight=1, graph_weight=0)
     assert [chunk.id for chunk in found.chunks] == [chunk.id for chunk in plain.chunks]
     only_graph = whole(notes, "mix", vector_weight=0, graph_weight=1)

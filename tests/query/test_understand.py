@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from evigraph import Evigraph
+from evigraph.ingest.extractors.spacy_extractor import SpacyExtractor
 from evigraph.query.request import parse
 from evigraph.query.run import Question
 from evigraph.query.understand import question_terms, rarity, residual, understand
@@ -71,6 +72,14 @@ def test_names_that_nothing_carries_are_unknown(pumps: Evigraph) -> None:
     assert [anchor.text for anchor in asked.anchors] == ["Hana Sefu"]
     assert asked.unknown_names == ("Zorba Quist", "Port-Salut")
     assert understood(pumps, "What did zorba quist tell?").unknown_names == ()
+
+
+@pytest.mark.parametrize(("title", "weight"), [("Brand", 1.0), ("Brand (play)", 0.9)])
+def test_a_passage_is_about_its_title_with_or_without_a_parenthesis(store: OneStore, title: str, weight: float) -> None:
+    graph = store.engine(extractor=SpacyExtractor())
+    graph.index([item("brand", "It is a work by Henrik Ibsen.", title=title), *PUMPS])
+    (found,) = understood(graph, "Who wrote Brand?").anchors
+    assert found.alias_weight == weight, "exactly: it is compared with a threshold of the same value"
 
 
 def test_anchors_are_those_of_the_scope(pumps: Evigraph) -> None:

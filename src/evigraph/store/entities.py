@@ -15,6 +15,11 @@ from evigraph.store.rows import EntityProfile, MentionRow, NameInfo
 from evigraph.types import CO_OCCURS
 from evigraph.views import Merge
 
+_STRENGTHS = """max(weight) AS strength,
+                sumIf(toUInt64(round(1000 * weight)), role = 'text'),
+                sumIf(toUInt64(round(1000 * weight)), role != 'text')"""
+"""Of the mentions of an entity in a passage. Whole numbers add up to the same in any order; those of floats do not."""
+
 
 class EntityReading(Reading):
     """Names and entities of a snapshot, all derived from visible rows."""
@@ -32,13 +37,14 @@ class EntityReading(Reading):
         if not keys:
             return {}
         rows = self._rows(sql, names=self.identities.behind(keys), asked=sorted(set(keys)), **self._merged_keys)
-        return {key: NameInfo(key=key, passages=passages, alias_weight=float(weight)) for key, passages, weight in rows}
+        return {row[0]: NameInfo(key=row[0], passages=row[1], alias_weight=_decimal(row[2])) for row in rows}
 
     def mentions_of(self, keys: Sequence[str], *, per_name_limit: int, limit: int) -> list[MentionRow]:
         """Mentions of the given names (as `names` knows them), strongest roles first within a name, at most
         `per_name_limit` of each."""
         sql = f"""
-            SELECT revision_key, passage_index, shown, entity, min(name), min(type), min(role), max(weight) AS strength
+            SELECT revision_key, passage_index, shown, entity, min(name), min(type), min(role),
+                {_STRENGTHS}
             FROM (
                 SELECT {self._shown_key} AS shown, {self._representative("entity_id")} AS entity, revision_key,
                     passage_index, name, type, role, weight
@@ -54,16 +60,19 @@ class EntityReading(Reading):
         bound: dict[str, Any] = {"names": self.identities.behind(keys), "asked": sorted(set(keys))}
         return self._mentions(self._rows(sql, per_name=per_name_limit, limit=limit, **bound, **self._merged_keys))
 
-    def mentions_in(self, keys: Sequence[PassageKey]) -> list[MentionRow]:
-        """Every entity of the given passages, once a passage, by passage, then entity."""
+    def mentions_in(self, keys: Sequence[PassageKey], *, least: float = 0.0) -> list[MentionRow]:
+        """Every entity of the given passages, once a passage, by passage, then entity. Mentions in the text that weigh
+        less than `least` do not count."""
         sql = f"""
             SELECT revision_key, passage_index, {self._shown_key} AS shown,
                 {self._representative("entity_id")} AS entity, argMin(name, (start, name)), argMin(type, (start, type)),
-                argMin(role, (role != 'text', role)), max(weight)
-            FROM mentions WHERE workspace = {{workspace:String}} AND {BY_KEY}
+                argMin(role, (role != 'text', role)),
+                {_STRENGTHS}
+            FROM mentions
+            WHERE workspace = {{workspace:String}} AND {BY_KEY} AND (role != 'text' OR weight >= {{least:Float32}})
             GROUP BY shown, revision_key, passage_index, entity
             ORDER BY revision_key, passage_index, entity"""
-        return self._mentions(self._rows(sql, keys=list(keys), **self._merged_keys)) if keys else []
+        return self._mentions(self._rows(sql, keys=list(keys), least=least, **self._merged_keys)) if keys else []
 
     def entity_ids(self, keys: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         """Entities behind each name, with their passage counts: homographs of several types share a name. A merged
@@ -225,10 +234,17 @@ class EntityReading(Reading):
                 name=row[4],
                 type=types.get(row[3], row[5]),
                 role=row[6],
-                weight=float(row[7]),
+                weight=_decimal(row[7]),
+                said=row[8] / 1000,
+                about=row[9] / 1000,
             )
             for row in rows
         ]
+
+
+def _decimal(weight: float) -> float:
+    """A weight as it was given: one of .9 is stored as the nearest number of 32 bits, which is less than .9."""
+    return round(float(weight), 6)
 
 
 def _commonest(names: Sequence[str]) -> str:

@@ -33,6 +33,9 @@ class NameInfo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MentionRow:
+    """An entity in a passage. `weight` is that of its strongest mention; `said` adds up the mentions in the text,
+    `about` those of title, headings and aliases."""
+
     passage: PassageKey
     key: str
     entity_id: str
@@ -40,6 +43,8 @@ class MentionRow:
     type: str
     role: str
     weight: float
+    said: float
+    about: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 Plain score `F = .7 z(dense) + .3 z(BM25)`. Graph score `S = L + 5 max(RD, B)`: `L` is the log mass of a walk that
 restarts at the question's names, `RD` the cosine with the residual question, `B` that with the bridge questions. A gate
-decides how far the graph is trusted: a name that some passage is *about* → `S`; names only mentioned → `z(S) + 2 F`;
+decides how far the graph is trusted: a name that some passage is *about* → `S`; names only mentioned → `z(S) + 3 F`;
 none → `F`.
 """
 
@@ -29,16 +29,15 @@ from evigraph.query.retrieve.arms import (
 )
 from evigraph.query.retrieve.bridge import bridge
 from evigraph.query.retrieve.combined import merged_signals
+from evigraph.query.retrieve.plain import DENSE_WEIGHT, LEXICAL_WEIGHT, plain_scores
 from evigraph.query.retrieve.subgraph import Subgraph, fetch_subgraph
 from evigraph.query.run import Retrieved, Run, Signals
 from evigraph.query.understand import TITLE_LIKE, question_terms
 from evigraph.store.keys import PassageKey
 
-DENSE_WEIGHT = 0.7
-LEXICAL_WEIGHT = 0.3
 GAIN = 0.25
 RESIDUAL_WEIGHT = 5.0
-PLAIN_WEIGHT = 2.0
+PLAIN_WEIGHT = 3.0
 
 Floats = NDArray[np.float64]
 
@@ -135,11 +134,7 @@ def _gated(run: Run, board: Board, candidates: list[PassageKey], graph: _Graph) 
     keys = sorted(set(candidates) | set(graph.scores))
     if not keys:
         return {}
-    missing = [key for key in keys if key not in graph.cosines]
-    cosines = {**graph.cosines, **{k: v[0] for k, v in run.snapshot.similarities([run.asked.vector], missing).items()}}
-    dense = np.array([cosines.get(key, 0.0) for key in keys])
-    lexical = np.array([(board[key].bm25_score or 0.0) if key in board else 0.0 for key in keys])
-    plain = DENSE_WEIGHT * z_scores(dense) + LEXICAL_WEIGHT * z_scores(lexical)
+    plain = plain_scores(run, board, keys, graph.cosines)
     if not graph.scores:
         total = plain
     else:

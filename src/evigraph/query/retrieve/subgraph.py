@@ -24,6 +24,9 @@ PER_BRIDGE = 12
 """Passages fetched for each of those."""
 ALIAS_WEIGHT = 5.0
 """A passage about a name (title, lead name) is tied to it this much more than one that mentions it."""
+NAME_LIKE = 0.5
+"""Weight from which a mention in the text is one of a name. A common noun phrase ("the committee") weighs less, and
+ties passages together that have nothing to do with each other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,12 +47,12 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
             [anchor.key for anchor in anchors], per_name_limit=PER_ANCHOR, limit=PER_ANCHOR * max(1, len(anchors))
         )
         inner = list(dict.fromkeys([*(row.passage for row in anchored), *candidates]))
-        rows = run.snapshot.mentions_in(inner)
+        rows = run.snapshot.mentions_in(inner, least=NAME_LIKE)
         bridges = _bridges(run, rows, inner, {anchor.key for anchor in anchors})
         further = run.snapshot.mentions_of(bridges, per_name_limit=PER_BRIDGE, limit=PER_BRIDGE * BRIDGES)
         known = set(inner)
         outer = [passage for passage in dict.fromkeys(row.passage for row in further) if passage not in known]
-        rows += run.snapshot.mentions_in(outer)
+        rows += run.snapshot.mentions_in(outer, least=NAME_LIKE)
         subgraph = stage.hand_on(
             build([*inner, *outer], rows, anchors),
             because="no passage mentions a name of the question",
@@ -74,8 +77,7 @@ def build(passages: Sequence[PassageKey], rows: Iterable[MentionRow], anchors: S
     weights: dict[tuple[int, str], float] = {}
     for row in rows:
         cell = (row_of[row.passage], row.key)
-        weight = row.weight if row.role == "text" else ALIAS_WEIGHT * row.weight
-        weights[cell] = weights.get(cell, 0.0) + weight
+        weights[cell] = weights.get(cell, 0.0) + row.said + ALIAS_WEIGHT * row.about
     names = tuple(sorted({name for _, name in weights}))
     column_of = {name: position for position, name in enumerate(names)}
     cells = sorted(weights)

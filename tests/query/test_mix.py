@@ -1,0 +1,56 @@
+"""`mix`: how far the graph is trusted, and where its walk leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from evigraph import Evigraph
+from evigraph.ingest.extractors.spacy_extractor import SpacyExtractor
+from small import PUMPS, OneStore, item
+
+WORKS = [
+    item("brand", "It is a work in five acts by Henrik Ibsen.", title="Brand (play)"),
+    item("ibsen", "Henrik Ibsen was a citizen of Norway. The committee praised him.", title="Henrik Ibsen"),
+    item("prize", "The committee met at Solvang and praised Zadie Quist.", title="Notes of a meeting"),
+]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneStore]:
+    opened = OneStore(tmp_path_factory.mktemp("mix"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def works(store: OneStore) -> Evigraph:
+    graph = store.engine(extractor=SpacyExtractor())
+    assert not graph.index([*WORKS, *PUMPS]).errors
+    return graph
+
+
+def stats(graph: Evigraph, question: str) -> dict[str, Any]:
+    return dict(graph.retrieve(question, mode="mix").stats)
+
+
+@pytest.mark.parametrize(
+    ("question", "gate"),
+    [
+        ("What country was the author of Brand a citizen of?", "graph"),
+        ("What did Zadie Quist do at Solvang?", "both"),
+        ("how many acts are there?", "plain"),
+    ],
+)
+def test_the_gate_opens_as_far_as_the_names_of_the_question_lead(works: Evigraph, question: str, gate: str) -> None:
+    """Some passage is about a name; names are only mentioned; no name at all."""
+    assert stats(works, question)["gate"] == gate
+
+
+def test_a_common_noun_is_no_bridge(works: Evigraph) -> None:
+    """`The committee` stands in two passages, as Henrik Ibsen does; only a name leads on."""
+    bridges = stats(works, "What country was the author of Brand a citizen of?")["bridges"]
+    assert "henrik ibsen" in bridges
+    assert "committee" not in bridges
