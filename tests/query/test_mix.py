@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from evigraph import Evigraph
 from evigraph.ingest.extractors.spacy_extractor import SpacyExtractor
-from small import PUMPS, OneStore, item
+from evigraph.types import Extraction, Passage
+from small import PUMPS, OneStore, RuleExtractor, item
 
 WORKS = [
     item("brand", "It is a work in five acts by Henrik Ibsen.", title="Brand (play)"),
@@ -47,6 +49,27 @@ def stats(graph: Evigraph, question: str) -> dict[str, Any]:
 def test_the_gate_opens_as_far_as_the_names_of_the_question_lead(works: Evigraph, question: str, gate: str) -> None:
     """Some passage is about a name; names are only mentioned; no name at all."""
     assert stats(works, question)["gate"] == gate
+
+
+class Missing(RuleExtractor):
+    """Overlooks one name in texts, as a tagger may."""
+
+    def extract(self, passages: Sequence[Passage], *, title: str, language: str) -> Extraction:
+        found = super().extract(passages, title=title, language=language)
+        kept = [one for one in found.mentions if one.role == "title" or one.name not in ("Bureau", "Works")]
+        return replace(found, mentions=tuple(kept), assertions=())
+
+
+def test_a_name_that_the_extractor_missed_leads_to_the_document_about_it(store: OneStore) -> None:
+    graph = store.engine(extractor=Missing())
+    graph.index(
+        [
+            item("pump", "Tirra 50 was made for the Bureau of Works.", title="Tirra 50"),
+            item("bureau", "Its head was Zadie Quist for ten years.", title="Bureau of Works"),
+            item("ferry", "It crossed the lake to a town.", title="Halima"),
+        ]
+    )
+    assert stats(graph, "Who led those for whom Tirra 50 was made?")["bridges"] == ["bureau of works"]
 
 
 def test_a_common_noun_is_no_bridge(works: Evigraph) -> None:

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evigraph.errors import InvalidValue
-from evigraph.text.names import entity_id, name_key, question_ngrams, split_entity_id, title_aliases
+from evigraph.text.names import (
+    capitalised_runs,
+    entity_id,
+    name_key,
+    question_ngrams,
+    split_entity_id,
+    title_aliases,
+)
 
 
 @pytest.mark.parametrize(
@@ -120,3 +127,39 @@ def test_question_ngrams_take_any_text(question: str) -> None:
     for ngram in question_ngrams(question, max_tokens=4):
         assert question[ngram.start : ngram.end] == ngram.text
         assert ngram.key
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the Bureau of Works paid", ["bureau", "bureau of works", "works"]),
+        ("He met J. R. Smith.", ["j r smith", "r smith", "smith"]),
+        ("sold to Corrick & Vane", ["corrick", "corrick and vane", "vane"]),
+        ("as The Ferry's Crew said", ["crew", "ferry", "ferry crew"]),
+        ("left Tarn. Later", ["later", "tarn"]),
+        ("Tarn\nLowani (Mbeya)", ["lowani", "mbeya", "tarn"]),
+        ("on Monday (Ulm)", []),
+        ("nothing here", []),
+    ],
+)
+def test_capitalised_runs_are_what_may_be_names(text: str, expected: list[str]) -> None:
+    """`Ulm` is too short to be told from an abbreviation."""
+    assert [run for run in capitalised_runs(text) if not run.startswith(("he ", "as "))] == expected
+
+
+def test_a_capitalised_run_is_keyed_as_the_name_is() -> None:
+    for name in ("Corrick & Vane", "Hana Sefu's Office", "The Éclair Society", "J. R. Smith", "Port-Salut"):
+        assert name_key(name) in capitalised_runs(f"it was {name} that did")
+
+
+def test_capitalised_runs_are_bounded() -> None:
+    runs = capitalised_runs(" ".join(f"Name{number}" for number in range(30)))
+    assert max(len(run.split()) for run in runs) == 8
+    assert len(runs) == 30 * 8 - sum(range(8))
+
+
+@given(st.text(max_size=80))
+def test_capitalised_runs_take_any_text(text: str) -> None:
+    runs = capitalised_runs(text)
+    assert runs == sorted(set(runs))
+    assert all(run == name_key(run) for run in runs if not run.startswith(("a ", "an ", "the ")))

@@ -14,7 +14,7 @@ from scipy import sparse
 
 DAMPING = 0.6
 ROUNDS = 12
-SEED_SHARE = 1 / 3
+SEED_SHARE = 0.5
 """Share of the restart mass on entities; the rest lies on passages."""
 
 Floats = NDArray[np.float64]

@@ -285,6 +285,12 @@ def _m0012_embedding_models(client: Any, alone: bool = False) -> None:
     client.command(f"ALTER TABLE knowledge_base_documents ADD COLUMN IF NOT EXISTS {column}")
 
 
+def _m0013_capitalised_runs(client: Any, alone: bool = False) -> None:
+    # What of a passage's text may be names that other documents are about. Passages of before have none, until their
+    # document is indexed anew.
+    client.command("ALTER TABLE passages ADD COLUMN IF NOT EXISTS capitalised Array(String) DEFAULT []")
+
+
 def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
     table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
@@ -312,6 +318,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0010_conversations,
     _m0011_knowledge_bases,
     _m0012_embedding_models,
+    _m0013_capitalised_runs,
 )
 
 

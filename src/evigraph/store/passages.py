@@ -99,6 +99,15 @@ class PassageReading(Reading):
             GROUP BY term ORDER BY term"""
         return dict(self._rows(sql, terms=sorted(set(terms)))) if terms else {}
 
+    def capitalised(self, keys: Sequence[PassageKey]) -> dict[PassageKey, tuple[str, ...]]:
+        """Of each given passage the runs of capitalised words, as name keys: names that the extractor may have
+        missed."""
+        sql = f"""
+            SELECT revision_key, passage_index, capitalised FROM passages
+            WHERE workspace = {{workspace:String}} AND {BY_KEY}"""
+        rows = self._rows(sql, keys=list(keys)) if keys else []
+        return {PassageKey(key, index): tuple(runs) for key, index, runs in rows}
+
     def chunks(self, keys: Sequence[PassageKey]) -> dict[PassageKey, Chunk]:
         """The passages themselves, unranked."""
         if not keys:

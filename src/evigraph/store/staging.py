@@ -8,6 +8,7 @@ from typing import Any
 from evigraph.store.keys import assertion_id, revision_key
 from evigraph.store.names import FORM_COLUMNS, form_rows
 from evigraph.store.rows import StagedPassages
+from evigraph.text.names import capitalised_runs
 from evigraph.types import Assertion
 
 Insert = Callable[[str, Sequence[str], Sequence[Sequence[Any]]], None]
@@ -45,6 +46,7 @@ _PASSAGE_COLUMNS = (
     "sentence_starts",
     "sentence_ends",
     "supports",
+    "capitalised",
 )
 _VECTOR_COLUMNS = ("workspace", "model", "revision_key", "passage_index", "level", "vector")
 _TERM_COLUMNS = ("workspace", "term", "revision_key", "passage_index", "tf", "length")
@@ -112,6 +114,7 @@ def _passages(workspace: str, model: str, staged: StagedPassages) -> Iterator[li
             [start for start, _ in passage.sentences],
             [end for _, end in passage.sentences],
             list(passage.supports),
+            [] if passage.level else capitalised_runs(passage.text),
         ]
 
 

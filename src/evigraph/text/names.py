@@ -59,6 +59,8 @@ ABBREVIATED_TITLES = frozenset(_ABBREVIATED_TITLES.split())
 _QUOTES = "\"'“”‘’«»*_ "
 _SENTENCE_END = frozenset(".?!:;。？！")
 _ALSO_KNOWN_WINDOW = 400
+_SHORTEST_RUN = 4
+_WITHIN_NAME = re.compile(r"[ \-–&/,.'’]*")
 
 _CALENDAR = """
 january february march april may june july august september october november december
@@ -228,6 +230,39 @@ def question_ngrams(question: str, max_tokens: int = 12) -> list[Ngram]:
                     Ngram(text=question[start:end], key=key, start=start, end=end, size=size, capital=capital)
                 )
     return ngrams
+
+
+def capitalised_runs(text: str, max_tokens: int = 8) -> list[str]:
+    """Keys of the runs of up to `max_tokens` words that begin and end with a capitalised word, sorted: what may be a
+    name that another document is about. Runs within runs too; none goes on over the end of a line, a sentence or a
+    parenthesis, and no month or day is one."""
+    words = [match.span() for match in WORD.finditer(text)]
+    # A word is normalised once, not in each of the runs that it is part of.
+    keys = [name_key(text[start:end]) for start, end in words]
+    possessives = {match.start() + 1 for match in _POSSESSIVE.finditer(text)}
+    found: set[str] = set()
+    for first, (start, _) in enumerate(words):
+        if not text[start].isupper():
+            continue
+        run: list[str] = []
+        for at in range(first, min(first + max_tokens, len(words))):
+            if at > first and _parted(text, words[at - 1], words[at]):
+                break
+            if at > first and "&" in text[words[at - 1][1] : words[at][0]]:
+                run.append("and")
+            if words[at][0] not in possessives:
+                run.append(keys[at])
+            if text[words[at][0]].isupper():
+                found.add(" ".join(run[1:] if len(run) > 1 and run[0] in ARTICLES else run))
+    return sorted(key for key in found if len(key) >= _SHORTEST_RUN and key not in CALENDAR_WORDS)
+
+
+def _parted(text: str, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether what stands between two words belongs to no name. A full stop does after an abbreviation."""
+    between = text[one[1] : other[0]]
+    if between == " ":
+        return False
+    return not _WITHIN_NAME.fullmatch(between) or ("." in between and not abbreviated(text[one[0] : one[1]]))
 
 
 def abbreviated(text: str) -> bool:

@@ -19,7 +19,7 @@ from evigraph.store.keys import PassageKey
 
 FROM_PASSAGES = 4
 """Passages, best first, whose entities are asked about."""
-ENTITIES = 8
+ENTITIES = 6
 """Entities asked about; each costs one embedding."""
 PER_ENTITY = 30
 """Passages of each entity that its question is compared with."""
@@ -38,13 +38,15 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[
     with run.ledger.stage("bridge") as stage:
         rows = run.snapshot.mentions_of(entities, per_name_limit=PER_ENTITY, limit=PER_ENTITY * len(entities))
         vectors = list(run.embedder().embed([f"{run.asked.residual} {entity}" for entity in entities]))
-        cosines = run.snapshot.similarities(vectors, sorted({row.passage for row in rows}))
+        # A passage of the subgraph may be tied to an entity that the extractor missed in it.
+        holders = {(row.passage, row.key) for row in rows}
+        holders |= {(passage, entity) for entity in entities for passage in _tied_to(subgraph, entity)}
+        cosines = run.snapshot.similarities(vectors, sorted({passage for passage, _ in holders}))
         column = {entity: position for position, entity in enumerate(entities)}
         best: dict[PassageKey, float] = {}
-        for row in rows:
-            if row.passage in cosines:
-                near = cosines[row.passage][column[row.key]]
-                best[row.passage] = max(best.get(row.passage, -1.0), near)
+        for passage, entity in holders:
+            if passage in cosines:
+                best[passage] = max(best.get(passage, -1.0), cosines[passage][column[entity]])
         best = stage.hand_on(best, because="no passage mentions a bridge", kind=float)
     run.ledger.count("bridges", entities)
     return best
@@ -72,9 +74,16 @@ def choose(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> list[
             9,
         )
         for name, share in nearest.items()
-        if name in known and known[name].passages >= 2
+        if name in known and known[name].passages + (name in subgraph.missed) >= 2
     }
     return best_first(worth)[:ENTITIES]
+
+
+def _tied_to(subgraph: Subgraph, name: str) -> list[PassageKey]:
+    """Passages of the subgraph that are tied to a name of it, most closely first, as many as an entity may have."""
+    column = subgraph.incidence[:, subgraph.names.index(name)].tocoo()
+    ranked = sorted(zip(column.row.tolist(), column.data.tolist(), strict=True), key=lambda tie: (-tie[1], tie[0]))
+    return [subgraph.passages[row] for row, _ in ranked[:PER_ENTITY]]
 
 
 def _names_in(subgraph: Subgraph, position: int) -> Sequence[str]:

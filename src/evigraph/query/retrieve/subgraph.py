@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,16 @@ PER_BRIDGE = 12
 """Passages fetched for each of those."""
 ALIAS_WEIGHT = 5.0
 """A passage about a name (title, lead name) is tied to it this much more than one that mentions it."""
+SUBJECT = 0.5
+"""Weight of an alias from which it counts as what a passage is about, wherever a text writes it with capitals."""
+READ = 100
+"""Inner passages whose capitalised words are looked up as such names."""
 NAME_LIKE = 0.5
 """Weight from which a mention in the text is one of a name. A common noun phrase ("the committee") weighs less, and
 ties passages together that have nothing to do with each other."""
+
+Ties = dict[tuple[PassageKey, str], float]
+"""Weights of (passage, name)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +44,8 @@ class Subgraph:
     names: tuple[str, ...]
     incidence: Any
     seeds: NDArray[np.float64]
+    missed: frozenset[str]
+    """Names that some passage writes and the extractor did not see there."""
 
 
 def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
@@ -47,14 +56,16 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
             [anchor.key for anchor in anchors], per_name_limit=PER_ANCHOR, limit=PER_ANCHOR * max(1, len(anchors))
         )
         inner = list(dict.fromkeys([*(row.passage for row in anchored), *candidates]))
-        rows = run.snapshot.mentions_in(inner, least=NAME_LIKE)
-        bridges = _bridges(run, rows, inner, {anchor.key for anchor in anchors})
+        ties = _ties(run.snapshot.mentions_in(inner, least=NAME_LIKE))
+        written = run.snapshot.capitalised(inner[:READ])
+        known = run.snapshot.names(sorted({name for _, name in ties}.union(*written.values())))
+        missed = _tie(ties, written, {name for name, info in known.items() if info.alias_weight >= SUBJECT})
+        bridges = _bridges(run, ties, inner, {name: info.passages + (name in missed) for name, info in known.items()})
         further = run.snapshot.mentions_of(bridges, per_name_limit=PER_BRIDGE, limit=PER_BRIDGE * BRIDGES)
-        known = set(inner)
-        outer = [passage for passage in dict.fromkeys(row.passage for row in further) if passage not in known]
-        rows += run.snapshot.mentions_in(outer, least=NAME_LIKE)
+        outer = sorted({row.passage for row in further}.difference(inner))
+        ties |= _ties(run.snapshot.mentions_in(outer, least=NAME_LIKE))
         subgraph = stage.hand_on(
-            build([*inner, *outer], rows, anchors),
+            build([*inner, *outer], ties, anchors, missed),
             because="no passage mentions a name of the question",
             kind=Subgraph,
             count=lambda built: len(built.passages),
@@ -64,27 +75,40 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
     return subgraph
 
 
+def _ties(rows: Iterable[MentionRow]) -> Ties:
+    """How closely each passage is tied to each name: by what its text says and by what it is about."""
+    ties: Ties = {}
+    for row in rows:
+        ties[row.passage, row.key] = ties.get((row.passage, row.key), 0.0) + row.said + ALIAS_WEIGHT * row.about
+    return ties
+
+
+def _tie(ties: Ties, written: Mapping[PassageKey, Iterable[str]], subjects: Set[str]) -> set[str]:
+    """Tie passages to what other passages are about and their own text names, where the extractor missed it; return
+    these names."""
+    missed = {(passage, name) for passage, runs in written.items() for name in runs if name in subjects}
+    missed -= ties.keys()
+    ties.update(dict.fromkeys(sorted(missed), 1.0))
+    return {name for _, name in missed}
+
+
 def _misshapen(subgraph: Subgraph) -> str | None:
     shape = len(subgraph.passages), len(subgraph.names)
     right = subgraph.incidence.shape == shape and subgraph.seeds.shape == shape[1:]
     return None if right else "it handed on a matrix that does not fit its passages and names"
 
 
-def build(passages: Sequence[PassageKey], rows: Iterable[MentionRow], anchors: Sequence[Anchor]) -> Subgraph:
+def build(passages: Sequence[PassageKey], ties: Ties, anchors: Sequence[Anchor], missed: Set[str]) -> Subgraph:
     """Assemble the matrix; `seeds` is the rarity of each anchor at its name's column."""
     ordered_passages = tuple(sorted(passages))
     row_of = {key: position for position, key in enumerate(ordered_passages)}
-    weights: dict[tuple[int, str], float] = {}
-    for row in rows:
-        cell = (row_of[row.passage], row.key)
-        weights[cell] = weights.get(cell, 0.0) + row.said + ALIAS_WEIGHT * row.about
-    names = tuple(sorted({name for _, name in weights}))
+    names = tuple(sorted({name for _, name in ties}))
     column_of = {name: position for position, name in enumerate(names)}
-    cells = sorted(weights)
+    cells = sorted(ties)
     incidence = sparse.csr_matrix(
         (
-            [weights[cell] for cell in cells],
-            ([row for row, _ in cells], [column_of[name] for _, name in cells]),
+            [ties[cell] for cell in cells],
+            ([row_of[passage] for passage, _ in cells], [column_of[name] for _, name in cells]),
         ),
         shape=(len(ordered_passages), len(names)),
     )
@@ -92,20 +116,21 @@ def build(passages: Sequence[PassageKey], rows: Iterable[MentionRow], anchors: S
     for anchor in anchors:
         if anchor.key in column_of:
             seeds[column_of[anchor.key]] += anchor.weight
-    return Subgraph(passages=ordered_passages, names=names, incidence=incidence, seeds=seeds)
+    return Subgraph(passages=ordered_passages, names=names, incidence=incidence, seeds=seeds, missed=frozenset(missed))
 
 
-def _bridges(run: Run, rows: Sequence[MentionRow], inner: Sequence[PassageKey], anchors: set[str]) -> list[str]:
-    """Names in the inner passages that lead elsewhere: rare ones, in passages that came first."""
+def _bridges(run: Run, ties: Ties, inner: Sequence[PassageKey], held: Mapping[str, int]) -> list[str]:
+    """Names in the inner passages that lead elsewhere: rare ones, in passages that came first. `held` tells how many
+    passages have a name."""
+    anchors = {anchor.key for anchor in run.asked.anchors}
     place = {key: position for position, key in enumerate(inner)}
     nearest: dict[str, int] = {}
-    for row in rows:
-        if row.key not in anchors:
-            nearest[row.key] = min(nearest.get(row.key, len(inner)), place[row.passage])
-    known = run.snapshot.names(list(nearest))
+    for passage, name in ties:
+        if name not in anchors:
+            nearest[name] = min(nearest.get(name, len(inner)), place[passage])
     worth = {
-        name: rarity(known[name].passages, run.counts.passages) / (10 + nearest[name])
+        name: rarity(held[name], run.counts.passages) / (10 + nearest[name])
         for name in nearest
-        if name in known and known[name].passages > 1
+        if held.get(name, 0) > 1
     }
     return best_first(worth)[:BRIDGES]

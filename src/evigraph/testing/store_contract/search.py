@@ -127,6 +127,17 @@ class SearchContract(Contract):
         for key in keys:
             assert found[key] == pytest.approx(tuple(questions @ stored[key]), abs=1e-6)
 
+    def test_capitalised_runs_are_those_of_the_passages_asked_for(self, shelf: Shelf) -> None:
+        """Of this workspace alone: documents of the same id elsewhere have the same keys."""
+        other = Shelf(shelf.store, unused_workspace())
+        other.fill(doc("a", "Dorn sues Zorro"))
+        shelf.fill(doc("a", "Acme supplies Birch Works", "nobody"), doc("b", "Cedar audits Acme"))
+        key = revision_key("a", 1)
+        with shelf.store.snapshot(shelf.workspace) as snapshot:
+            found = snapshot.capitalised([PassageKey(key, 0), PassageKey(key, 1)])
+            assert snapshot.capitalised([]) == {}
+        assert found == {PassageKey(key, 0): ("acme", "birch", "birch works", "works"), PassageKey(key, 1): ()}
+
     def test_passages_come_back_as_they_were_staged(self, shelf: Shelf) -> None:
         shelf.fill(doc("a", "Acme supplies Birch", "second", title="Report", source="x/a.txt"), doc("b", "third"))
         with shelf.store.snapshot(shelf.workspace) as snapshot:
