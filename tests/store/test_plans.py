@@ -21,7 +21,7 @@ FILLED = {
     "mentions": "key, 'x:' || key, revision, part, 'n', 't', 0, 1, 'text', 1, 1, 'e'",
     "assertions": "toString(number), revision, part, 'd', 'x:' || key, 's', 't', 'P', 'x:' || other, 'o', 't', 'd',"
     " 0, 1, 1, 1, 'e', true",
-    "passages": "revision, part, 'd', 1, 0, 0, 1, 'text', '', [], NULL, 1, [], [], []",
+    "passages": "revision, part, 'd', 1, 0, 0, 1, 'text', '', [], NULL, 1, [], [], [], []",
     "terms": "key, revision, part, 1, 10",
     "passage_vectors": "'m', revision, part, 0, [1, 0]",
 }

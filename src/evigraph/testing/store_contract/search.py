@@ -136,7 +136,8 @@ class SearchContract(Contract):
         with shelf.store.snapshot(shelf.workspace) as snapshot:
             found = snapshot.capitalised([PassageKey(key, 0), PassageKey(key, 1)])
             assert snapshot.capitalised([]) == {}
-        assert found == {PassageKey(key, 0): ("acme", "birch", "birch works", "works"), PassageKey(key, 1): ()}
+        runs = ("acme", "acme supplies birch", "acme supplies birch works", "birch", "birch works", "works")
+        assert found == {PassageKey(key, 0): runs, PassageKey(key, 1): ()}
 
     def test_passages_come_back_as_they_were_staged(self, shelf: Shelf) -> None:
         shelf.fill(doc("a", "Acme supplies Birch", "second", title="Report", source="x/a.txt"), doc("b", "third"))
