@@ -18,7 +18,7 @@ from scope_world import Asked, Document, View, World
 
 from evigraph import Evigraph
 from evigraph.errors import BeforePruneHorizon, EvigraphError, NotFound, StoreError
-from evigraph.store import Store, exporting, visibility
+from evigraph.store import Store, exporting, scopes
 from evigraph.store.keys import revision_key
 
 NOT_COMPARED = {
@@ -32,7 +32,7 @@ TEXTS, REVISIONS = "texts", "revisions"
 
 
 _TIGHT = (
-    (visibility, "RESOLVED", 0),
+    (scopes, "KEPT", 0),
     (exporting, "PASSAGES", 3),
     (exporting, "ENTITIES", 4),
     (exporting, "TEXT_PARTS", 1),

@@ -97,7 +97,6 @@ def test_passages_are_fetched_by_primary_key(store: Store) -> None:
     def passages_only(snapshot: Snapshot) -> None:
         run = snapshot._run
         snapshot._run = lambda sql, parameters: [] if "FROM publications\n" in sql else run(sql, parameters)
-        snapshot.scope = snapshot._asked.resolved([])
         with pytest.raises(KeyError):
             snapshot.chunks(KEYS)
 

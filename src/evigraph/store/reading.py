@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from evigraph.store import visibility
 from evigraph.store.identity import Identities, identities
 from evigraph.store.rows import ScopeCounts
+from evigraph.store.scopes import Keep
 from evigraph.store.state import WorkspaceState
 from evigraph.store.visibility import Scope, Space
 
@@ -26,10 +26,11 @@ class Reading:
     """Runs statements with the scope's parameters bound. `model` names the embedding model whose vectors are in force
     ("" before any)."""
 
-    def __init__(self, rows: Rows, columns: Columns, scope: Scope, state: WorkspaceState) -> None:
+    def __init__(self, rows: Rows, columns: Columns, scope: Scope, state: WorkspaceState, keep: Keep) -> None:
         self._run = rows
         self._run_columns = columns
         self._asked = scope
+        self._keep = keep
         self.state = state
         self.model = state.model
 
@@ -58,7 +59,7 @@ class Reading:
     def narrowed(self, space: Space, *, searched: bool = True) -> Self:
         """The same reads over the documents of one embedding space, with vectors of its model; with none where the
         space is not `searched` by vector."""
-        made = type(self)(self._run, self._run_columns, self._asked.narrowed(space), self.state)
+        made = type(self)(self._run, self._run_columns, self._asked.narrowed(space), self.state, self._keep)
         made.model = space.model if searched else ""
         return made
 
@@ -70,11 +71,10 @@ class Reading:
 
     def among(self, revision_keys: Collection[int]) -> set[int]:
         """Those of the given revisions that are in scope."""
-        if self.scope.keys is not None:
-            return set(self.scope.keys) & set(revision_keys)
         sql = f"""
-            SELECT revision_key FROM {self._asked.documents} WHERE revision_key IN {{revisions:Array(UInt128)}}"""
-        rows = self._run(sql, {**self._asked.parameters, "revisions": sorted(revision_keys)}) if revision_keys else []
+            SELECT arrayJoin({{revisions:Array(UInt128)}}) AS revision_key
+            WHERE revision_key IN {self.scope.revisions}"""
+        rows = self._rows(sql, revisions=sorted(revision_keys)) if revision_keys else []
         return {row[0] for row in rows}
 
     @property
@@ -83,29 +83,25 @@ class Reading:
 
     @cached_property
     def scope(self) -> Scope:
-        """What the snapshot may see; worked out once where it is small."""
-        keys = self._size[1]
-        return self._asked.resolved(keys) if len(keys) <= visibility.RESOLVED else self._asked
-
-    def counts(self) -> ScopeCounts:
-        """Size of the scope."""
-        return self._size[0]
+        """What the snapshot may see, worked out once where the store can keep it."""
+        return self._keep(self._asked)
 
     @cached_property
-    def _size(self) -> tuple[ScopeCounts, list[int]]:
-        """Counts of the scope, and its revision keys: all of them, or one more than are worth listing."""
+    def _size(self) -> ScopeCounts:
         sql = f"""
-            SELECT count(), sum(passages), sum(terms), arraySort(groupUniqArray(language)),
-                arraySort(groupArray({visibility.RESOLVED + 1})(revision_key))
+            SELECT count(), sum(passages), sum(terms), arraySort(groupUniqArray(language))
             FROM {self._asked.documents}"""
-        documents, passages, terms, languages, keys = self._run(sql, self._asked.parameters)[0]
-        counts = ScopeCounts(
+        documents, passages, terms, languages = self._run(sql, self._asked.parameters)[0]
+        return ScopeCounts(
             documents=documents,
             passages=passages,
             average_terms=terms / passages if passages else 0.0,
             languages=tuple(languages),
         )
-        return counts, keys
+
+    def counts(self) -> ScopeCounts:
+        """Size of the scope."""
+        return self._size
 
     @cached_property
     def identities(self) -> Identities:

@@ -18,6 +18,7 @@ from evigraph.store.keys import revision_key
 from evigraph.store.migrations import migrate
 from evigraph.store.pins import Pins
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
+from evigraph.store.scopes import KeptScopes
 from evigraph.store.snapshot import Snapshot
 from evigraph.store.staging import insert_staged
 from evigraph.store.state import STATE_KINDS, WorkspaceState, fold
@@ -37,6 +38,7 @@ def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
         store = Store(connection)
         if connection.alone:
             store.fail_interrupted_jobs()
+            store.scopes.sweep()
     except BaseException:
         connection.close()
         raise
@@ -51,8 +53,13 @@ class Store(Database):
         self.writing = threading.RLock()
         """Held by whoever changes what is visible, so that generations stay in order."""
         self._maintaining = threading.Lock()
+        self.scopes = KeptScopes(self)
         self._pins = Pins()
         self._states: dict[tuple[str, int], WorkspaceState] = {}
+
+    def close(self) -> None:
+        self.scopes.close()
+        super().close()
 
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
@@ -110,14 +117,14 @@ class Store(Database):
         def resolve() -> int:
             return self.generation(workspace) if as_of is None else self.generation_at(workspace, as_of)
 
-        with self._pins.hold(workspace, resolve) as generation:
+        with self._pins.hold(workspace, resolve) as generation, self.scopes.lease() as keep:
             scope = Scope(
                 workspace=workspace,
                 generation=generation,
                 document_filter=document_filter,
                 metadata_filter=metadata_filter,
             )
-            yield Snapshot(self.rows, self.columns, scope, self.state_at(workspace, generation))
+            yield Snapshot(self.rows, self.columns, scope, self.state_at(workspace, generation), keep)
 
     def wait_for_pins(self, workspace: str, before: int) -> None:
         """Block until no running query of this process reads a generation older than `before`. Raises `ConflictError`

@@ -2,22 +2,16 @@
 
 A document's latest revision published at or before the query's generation decides; deletions drop out; only then do
 filters apply. So a filter can never bring back an older revision whose metadata happened to match.
-
-A small scope is worked out once a query and then bound as a list of keys, since the engine would plan the subquery anew
-in each of some twenty statements; a larger one stays a subquery.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from evigraph.types import DocumentFilter
-
-RESOLVED = 1_000
-"""Documents up to which a scope is bound as a list of revision keys."""
 
 _LATEST = """
     SELECT * FROM publications
@@ -59,18 +53,18 @@ class Scope:
     generation: int
     document_filter: DocumentFilter | None = None
     metadata_filter: Mapping[str, str] | None = None
-    keys: tuple[int, ...] | None = None
-    """The revision keys in scope, where they were worked out."""
+    kept: str | None = None
+    """The table of the engine `Set` that holds the revision keys in scope, where they were worked out."""
     space: Space | None = None
     """The embedding space that it is narrowed to."""
 
     def narrowed(self, space: Space) -> Scope:
         """The same scope, of documents of one embedding space."""
-        return replace(self, keys=None, space=space)
+        return replace(self, kept=None, space=space)
 
-    def resolved(self, keys: Sequence[int]) -> Scope:
-        """The same scope, with its revision keys known."""
-        return replace(self, keys=tuple(keys))
+    def kept_as(self, table: str) -> Scope:
+        """The same scope, with its revision keys in a set."""
+        return replace(self, kept=table)
 
     @property
     def filtered(self) -> bool:
@@ -92,15 +86,15 @@ class Scope:
 
     @property
     def revisions(self) -> str:
-        """Subquery: `revision_key`s in scope, for `revision_key IN …`."""
-        if self.keys is not None:
-            return "{scope_revisions:Array(UInt128)}"
+        """Set or subquery: `revision_key`s in scope, for `revision_key IN …`."""
+        if self.kept is not None:
+            return self.kept
         return f"(SELECT revision_key FROM {self.documents})"
 
     @property
     def parameters(self) -> dict[str, Any]:
-        if self.keys is not None:
-            return {"workspace": self.workspace, "scope_revisions": list(self.keys)}
+        if self.kept is not None:
+            return {"workspace": self.workspace}
         bound: dict[str, Any] = {"workspace": self.workspace, "generation": self.generation}
         documents = self.document_filter
         if documents is not None:
@@ -126,7 +120,7 @@ class Scope:
         documents = self.document_filter
         assert documents is not None
         lifted = replace(documents, date_from=None, date_to=None)
-        return replace(self, keys=None, document_filter=lifted)
+        return replace(self, kept=None, document_filter=lifted)
 
     def _conditions(self) -> list[str]:
         conditions = []

@@ -327,8 +327,8 @@ class TreesOfCommunities(Contract):
                 [StagedSummary(number=0, input_hash="h", references=[], text="Something", model="m")],
             )
 
-    def test_a_large_scope_reads_the_same(self, trade: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One that is too large to bind its revisions."""
+    def test_a_scope_that_is_not_kept_reads_the_same(self, trade: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As on a server, where it stays a subquery."""
         publish(trade, {ACME: (0,), DORN: (1,)}, [summary(0, "a"), summary(1, "b")])
         trade.delete("b")
 
@@ -338,7 +338,7 @@ class TreesOfCommunities(Contract):
                 return graph, statements_of(snapshot), snapshot.tree_members(), snapshot.tree_summaries([0, 1])
 
         before = read()
-        monkeypatch.setattr("evigraph.store.visibility.RESOLVED", 0)
+        monkeypatch.setattr("evigraph.store.scopes.KEPT", 0)
         assert read() == before
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evigraph.ingest.prune import prune
-from evigraph.store import visibility
+from evigraph.store import scopes
 from evigraph.store.conversations import (
     NewTurn,
     StoredTurn,
@@ -68,12 +68,12 @@ class ConversationContract(Contract):
         assert (second.answer, second.abstained, second.withheld, second.names) == (None, True, False, ())
         assert [turn.turn for turn in told(shelf, limit=1)] == [2], "the newest ones"
 
-    @pytest.mark.parametrize("resolved", [0, 1_000])
+    @pytest.mark.parametrize("kept", [0, scopes.KEPT])
     def test_a_text_is_withheld_unless_all_that_it_rests_on_is_in_scope(
-        self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, resolved: int
+        self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, kept: int
     ) -> None:
-        """Whether the scope is bound as a list or left a subquery."""
-        monkeypatch.setattr(visibility, "RESOLVED", resolved)
+        """Whether the scope is kept as a set or stays a subquery."""
+        monkeypatch.setattr(scopes, "KEPT", kept)
         shelf.fill(
             doc("a", "Acme supplies Birch", metadata={"region": "north"}),
             doc("b", "Birch audits Acme", metadata={"region": "south"}),

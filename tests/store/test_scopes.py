@@ -1,0 +1,101 @@
+"""Scopes kept as sets: shared by the snapshots of a generation, and gone when nobody needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evigraph.store import Store, open_store, scopes
+from evigraph.testing.store_contract.material import Shelf, doc
+from evigraph.types import DocumentFilter
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(str(tmp_path / "store"))
+    Shelf(store, "w").fill(doc("a", "Acme supplies Birch"), doc("b", "Cedar owns Dorn"))
+    yield store
+    store.close()
+
+
+def sets(store: Store) -> list[str]:
+    return [row[0] for row in store.rows("SELECT name FROM system.tables WHERE engine = 'Set' ORDER BY name", {})]
+
+
+def ask(store: Store, *documents: str) -> str:
+    """The set that a snapshot of these documents reads."""
+    only = DocumentFilter(document_ids=documents) if documents else None
+    with store.snapshot("w", document_filter=only) as snapshot:
+        assert snapshot.scope.kept in sets(store)
+        return str(snapshot.scope.kept)
+
+
+def test_snapshots_of_one_scope_share_its_set(store: Store) -> None:
+    assert ask(store) == ask(store)
+    assert ask(store, "a") == ask(store, "a") != ask(store, "b")
+    assert ask(store) not in (ask(store, "a"), ask(store, "b"))
+
+
+def test_a_new_generation_has_a_set_of_its_own(store: Store) -> None:
+    before = ask(store)
+    with store.snapshot("w") as pinned:
+        assert pinned.scope.kept == before
+        store.delete("w", "a")
+        with store.snapshot("w") as snapshot:
+            assert snapshot.scope.kept != before
+            assert not snapshot.names(["acme"])
+        assert pinned.names(["acme"]), "its own generation still shows it"
+
+
+def test_only_the_sets_used_last_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "KEPT", 2)
+    first, second = ask(store), ask(store, "a")
+    assert ask(store) == first
+    third = ask(store, "b")
+    assert sets(store) == sorted([first, third]), second
+
+
+def test_a_set_stays_while_somebody_reads_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "KEPT", 1)
+    with store.snapshot("w") as snapshot:
+        mine = snapshot.scope.kept
+        ask(store, "a")
+        ask(store, "b")
+        assert mine in sets(store)
+        assert snapshot.names(["acme", "cedar"])
+    assert len(sets(store)) == 1
+
+
+def test_nothing_stays_behind(store: Store, tmp_path: Path) -> None:
+    ask(store)
+    # As a process that was killed leaves it.
+    store.command("CREATE TABLE visible_0123456789abcdef (revision_key UInt128) ENGINE = Set SETTINGS persistent = 0")
+    store.close()
+    reopened = open_store(str(tmp_path / "store"))
+    try:
+        assert sets(reopened) == []
+        assert ask(reopened)
+    finally:
+        reopened.close()
+
+
+def test_a_scope_that_cannot_be_worked_out_leaves_no_set(store: Store) -> None:
+    with store.snapshot("w") as snapshot, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scopes.Scope, "revisions", "(SELECT no_such_column FROM publications)")
+        with pytest.raises(scopes.StoreError):
+            _ = snapshot.scope
+    assert sets(store) == []
+
+
+def test_a_snapshot_ends_after_its_store_was_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "KEPT", 1)
+    store = open_store(str(tmp_path / "closing"))
+    Shelf(store, "w").fill(doc("a", "Acme supplies Birch"))
+    with store.snapshot("w") as snapshot, store.snapshot("w", metadata_filter={"source": "a"}) as other:
+        assert snapshot.scope.kept != other.scope.kept
+        store.close()
+    reopened = open_store(str(tmp_path / "closing"))
+    assert sets(reopened) == []
+    reopened.close()
