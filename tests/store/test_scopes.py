@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from evigraph.store import Store, open_store, scopes
+from evigraph.store import Snapshot, Store, open_store, scopes
 from evigraph.testing.store_contract.material import Shelf, doc
 from evigraph.types import DocumentFilter
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = open_store(str(tmp_path / "store"))
+def store(store: Store) -> Store:
     Shelf(store, "w").fill(doc("a", "Acme supplies Birch"), doc("b", "Cedar owns Dorn"))
-    yield store
-    store.close()
+    return store
 
 
 def sets(store: Store) -> list[str]:
@@ -28,8 +25,14 @@ def ask(store: Store, *documents: str) -> str:
     """The set that a snapshot of these documents reads."""
     only = DocumentFilter(document_ids=documents) if documents else None
     with store.snapshot("w", document_filter=only) as snapshot:
-        assert snapshot.scope.kept in sets(store)
-        return str(snapshot.scope.kept)
+        table = set_of(snapshot)
+        assert table in sets(store)
+        return table
+
+
+def set_of(snapshot: Snapshot) -> str:
+    assert snapshot.scope.kept is not None
+    return snapshot.scope.kept.table
 
 
 def test_snapshots_of_one_scope_share_its_set(store: Store) -> None:
@@ -41,10 +44,10 @@ def test_snapshots_of_one_scope_share_its_set(store: Store) -> None:
 def test_a_new_generation_has_a_set_of_its_own(store: Store) -> None:
     before = ask(store)
     with store.snapshot("w") as pinned:
-        assert pinned.scope.kept == before
+        assert set_of(pinned) == before
         store.delete("w", "a")
         with store.snapshot("w") as snapshot:
-            assert snapshot.scope.kept != before
+            assert set_of(snapshot) != before
             assert not snapshot.names(["acme"])
         assert pinned.names(["acme"]), "its own generation still shows it"
 
@@ -60,7 +63,7 @@ def test_only_the_sets_used_last_stay(store: Store, monkeypatch: pytest.MonkeyPa
 def test_a_set_stays_while_somebody_reads_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scopes, "KEPT", 1)
     with store.snapshot("w") as snapshot:
-        mine = snapshot.scope.kept
+        mine = set_of(snapshot)
         ask(store, "a")
         ask(store, "b")
         assert mine in sets(store)
@@ -94,7 +97,7 @@ def test_a_snapshot_ends_after_its_store_was_closed(tmp_path: Path, monkeypatch:
     store = open_store(str(tmp_path / "closing"))
     Shelf(store, "w").fill(doc("a", "Acme supplies Birch"))
     with store.snapshot("w") as snapshot, store.snapshot("w", metadata_filter={"source": "a"}) as other:
-        assert snapshot.scope.kept != other.scope.kept
+        assert set_of(snapshot) != set_of(other)
         store.close()
     reopened = open_store(str(tmp_path / "closing"))
     assert sets(reopened) == []

@@ -139,6 +139,9 @@ def test_question_ngrams_take_any_text(question: str) -> None:
         ("left Tarn. Later", ["later", "tarn"]),
         ("Tarn\nLowani (Mbeya)", ["lowani", "mbeya", "tarn"]),
         ("on Monday (Ulm)", []),
+        ("at the 1996 Summer Games", ["1996 summer", "1996 summer games", "games", "summer", "summer games"]),
+        ("the Tirra 50, since 1996", ["tirra", "tirra 50"]),
+        ("Sefu went to Mbeya", ["mbeya", "sefu"]),
         ("nothing here", []),
     ],
 )

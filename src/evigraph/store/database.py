@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from evigraph.reports import Job
+from evigraph.store.binding import bound
 from evigraph.store.connect import Connection, translated
 from evigraph.store.rows import utc
 
@@ -27,13 +28,13 @@ class Database:
     def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Run one SELECT with bound parameters."""
         with translated(), self.connection.serial:
-            return list(self.connection.client.query(sql, parameters=dict(parameters)).result_rows)
+            return list(self.connection.client.query(sql, parameters=bound(parameters)).result_rows)
 
     def columns(self, sql: str, parameters: Mapping[str, Any]) -> list[NDArray[Any]]:
         """Run one SELECT, column by column; numbers come as arrays of numbers, text as arrays of objects. Many rows
         cost a tenth of what `rows` does. Empty where no row was found, whatever the columns."""
         with translated(), self.connection.serial:
-            found = self.connection.client.query_np(sql, parameters=dict(parameters))
+            found = self.connection.client.query_np(sql, parameters=bound(parameters))
         if not len(found):
             return []
         names = found.dtype.names
@@ -47,7 +48,7 @@ class Database:
 
     def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
         with translated(), self.connection.serial:
-            self.connection.client.command(sql, parameters=dict(parameters or {}))
+            self.connection.client.command(sql, parameters=bound(parameters or {}))
 
     def start_job(self, workspace: str, kind: str, detail: Mapping[str, Any]) -> Job:
         now = datetime.now(UTC)

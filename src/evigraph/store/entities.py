@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,68 +12,89 @@ from numpy.typing import NDArray
 from evigraph.store.identity import narrowed
 from evigraph.store.keys import PassageKey
 from evigraph.store.reading import BY_KEY, Reading
-from evigraph.store.rows import EntityProfile, MentionRow, NameInfo
+from evigraph.store.rows import EntityProfile, MentionRow, NameInfo, Tie
 from evigraph.types import CO_OCCURS
 from evigraph.views import Merge
-
-_STRENGTHS = """max(weight) AS strength,
-                sumIf(toUInt64(round(1000 * weight)), role = 'text'),
-                sumIf(toUInt64(round(1000 * weight)), role != 'text')"""
-"""Of the mentions of an entity in a passage. Whole numbers add up to the same in any order; those of floats do not."""
 
 
 class EntityReading(Reading):
     """Names and entities of a snapshot, all derived from visible rows."""
 
     def names(self, keys: Sequence[str]) -> dict[str, NameInfo]:
-        """Which of these normalised names the scope knows. A merged entity is known by its representative's name alone;
-        `identities.keys_of` gives the names to ask for where somebody typed one."""
+        """Which of these normalised names the scope knows; each is looked up once a snapshot. A merged entity is known
+        by its representative's name alone; `identities.keys_of` gives the names to ask for where somebody typed one."""
+        asked = sorted(set(keys))
+        missing = [key for key in asked if key not in self._names]
+        if missing:
+            self._names.update(dict.fromkeys(missing) | self._looked_up(missing))
+        return {key: info for key in asked if (info := self._names[key]) is not None}
+
+    @cached_property
+    def _names(self) -> dict[str, NameInfo | None]:
+        """What was looked up before; None for a name that the scope does not know."""
+        return {}
+
+    def _looked_up(self, keys: Sequence[str]) -> dict[str, NameInfo]:
+        only_asked = "HAVING shown IN {asked:Array(String)}" if self.identities.canonical else ""
         sql = f"""
-            SELECT shown, uniqExact(revision_key, passage_index), maxIf(weight, role != 'text') FROM (
-                SELECT {self._shown_key} AS shown, revision_key, passage_index, weight, role FROM mentions
-                WHERE workspace = {{workspace:String}} AND key IN {{names:Array(String)}}
-                  AND revision_key IN {self.scope.revisions})
-            WHERE shown IN {{asked:Array(String)}}
-            GROUP BY shown ORDER BY shown"""
-        if not keys:
-            return {}
-        rows = self._rows(sql, names=self.identities.behind(keys), asked=sorted(set(keys)), **self._merged_keys)
+            SELECT {self._shown_key} AS shown, uniqExact(revision_key, passage_index), maxIf(weight, role != 'text')
+            FROM mentions
+            WHERE workspace = {{workspace:String}} AND key IN {{names:Array(String)}}
+              AND revision_key IN {self.scope.revisions}
+            GROUP BY shown {only_asked} ORDER BY shown"""
+        bound: dict[str, Any] = {"names": self.identities.behind(keys)}
+        if self.identities.canonical:
+            bound |= {"asked": list(keys), **self._merged_keys}
+        rows = self._rows(sql, **bound)
         return {row[0]: NameInfo(key=row[0], passages=row[1], alias_weight=_decimal(row[2])) for row in rows}
 
     def mentions_of(self, keys: Sequence[str], *, per_name_limit: int, limit: int) -> list[MentionRow]:
         """Mentions of the given names (as `names` knows them), strongest roles first within a name, at most
         `per_name_limit` of each."""
-        sql = f"""
-            SELECT revision_key, passage_index, shown, entity, min(name), min(type), min(role),
-                {_STRENGTHS}
-            FROM (
-                SELECT {self._shown_key} AS shown, {self._representative("entity_id")} AS entity, revision_key,
-                    passage_index, name, type, role, weight
-                FROM mentions
-                WHERE workspace = {{workspace:String}} AND key IN {{names:Array(String)}}
-                  AND revision_key IN {self.scope.revisions})
-            WHERE shown IN {{asked:Array(String)}}
-            GROUP BY shown, revision_key, passage_index, entity
-            ORDER BY shown, strength DESC, revision_key, passage_index, entity
-            LIMIT {{per_name:UInt32}} BY shown LIMIT {{limit:UInt32}}"""
         if not keys:
             return []
-        bound: dict[str, Any] = {"names": self.identities.behind(keys), "asked": sorted(set(keys))}
-        return self._mentions(self._rows(sql, per_name=per_name_limit, limit=limit, **bound, **self._merged_keys))
+        # Without merges a name is shown as it is, and that it was asked for goes without saying.
+        only_asked = "HAVING shown IN {asked:Array(String)}" if self.identities.canonical else ""
+        sql = f"""
+            SELECT revision_key, passage_index, {self._shown_key} AS shown,
+                {self._representative("entity_id")} AS entity, min(name), min(type), min(role), max(weight) AS strength
+            FROM mentions
+            WHERE workspace = {{workspace:String}} AND key IN {{names:Array(String)}}
+              AND revision_key IN {self.scope.revisions}
+            GROUP BY shown, revision_key, passage_index, entity {only_asked}
+            ORDER BY shown, strength DESC, revision_key, passage_index, entity
+            LIMIT {{per_name:UInt32}} BY shown LIMIT {{limit:UInt32}}"""
+        bound: dict[str, Any] = {"names": self.identities.behind(keys), "per_name": per_name_limit, "limit": limit}
+        if self.identities.canonical:
+            bound |= {"asked": sorted(set(keys)), **self._merged_keys}
+        return self._mentions(self._rows(sql, **bound))
 
-    def mentions_in(self, keys: Sequence[PassageKey], *, least: float = 0.0) -> list[MentionRow]:
-        """Every entity of the given passages, once a passage, by passage, then entity. Mentions in the text that weigh
-        less than `least` do not count."""
+    def mentions_in(self, keys: Sequence[PassageKey]) -> list[MentionRow]:
+        """Every entity of the given passages, once a passage, by passage, then entity."""
         sql = f"""
             SELECT revision_key, passage_index, {self._shown_key} AS shown,
                 {self._representative("entity_id")} AS entity, argMin(name, (start, name)), argMin(type, (start, type)),
-                argMin(role, (role != 'text', role)),
-                {_STRENGTHS}
+                argMin(role, (role != 'text', role)), max(weight)
             FROM mentions
-            WHERE workspace = {{workspace:String}} AND {BY_KEY} AND (role != 'text' OR weight >= {{least:Float32}})
+            WHERE workspace = {{workspace:String}} AND {BY_KEY}
             GROUP BY shown, revision_key, passage_index, entity
             ORDER BY revision_key, passage_index, entity"""
-        return self._mentions(self._rows(sql, keys=list(keys), least=least, **self._merged_keys)) if keys else []
+        return self._mentions(self._rows(sql, keys=list(keys), **self._merged_keys)) if keys else []
+
+    def ties(self, keys: Sequence[PassageKey], *, least: float = 0.0) -> list[Tie]:
+        """What the given passages say and are about, by passage, then name. Mentions in the text that weigh less than
+        `least` do not count."""
+        # Whole numbers add up to the same in any order; those of floats do not.
+        sql = f"""
+            SELECT revision_key, passage_index, {self._shown_key} AS shown,
+                sumIf(toUInt64(round(1000 * weight)), role = 'text'),
+                sumIf(toUInt64(round(1000 * weight)), role != 'text')
+            FROM mentions
+            WHERE workspace = {{workspace:String}} AND {BY_KEY} AND (role != 'text' OR weight >= {{least:Float32}})
+            GROUP BY shown, revision_key, passage_index
+            ORDER BY revision_key, passage_index, shown"""
+        rows = self._rows(sql, keys=list(keys), least=least, **self._merged_keys) if keys else []
+        return [Tie(PassageKey(row[0], row[1]), row[2], row[3] / 1000, row[4] / 1000) for row in rows]
 
     def entity_ids(self, keys: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         """Entities behind each name, with their passage counts: homographs of several types share a name. A merged
@@ -235,8 +257,6 @@ class EntityReading(Reading):
                 type=types.get(row[3], row[5]),
                 role=row[6],
                 weight=_decimal(row[7]),
-                said=row[8] / 1000,
-                about=row[9] / 1000,
             )
             for row in rows
         ]

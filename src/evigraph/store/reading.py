@@ -13,7 +13,7 @@ from evigraph.store.identity import Identities, identities
 from evigraph.store.rows import ScopeCounts
 from evigraph.store.scopes import Keep
 from evigraph.store.state import WorkspaceState
-from evigraph.store.visibility import Scope, Space
+from evigraph.store.visibility import Scope, Space, counts_of
 
 Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
 Columns = Callable[[str, Mapping[str, Any]], list[NDArray[Any]]]
@@ -86,22 +86,15 @@ class Reading:
         """What the snapshot may see, worked out once where the store can keep it."""
         return self._keep(self._asked)
 
-    @cached_property
-    def _size(self) -> ScopeCounts:
-        sql = f"""
-            SELECT count(), sum(passages), sum(terms), arraySort(groupUniqArray(language))
-            FROM {self._asked.documents}"""
-        documents, passages, terms, languages = self._run(sql, self._asked.parameters)[0]
-        return ScopeCounts(
-            documents=documents,
-            passages=passages,
-            average_terms=terms / passages if passages else 0.0,
-            languages=tuple(languages),
-        )
-
     def counts(self) -> ScopeCounts:
         """Size of the scope."""
-        return self._size
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> ScopeCounts:
+        if self.scope.kept is not None:
+            return self.scope.kept.counts
+        return counts_of(self._run(self._asked.size, self._asked.parameters)[0])
 
     @cached_property
     def identities(self) -> Identities:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,7 @@ class NameInfo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MentionRow:
-    """An entity in a passage. `weight` is that of its strongest mention; `said` adds up the mentions in the text,
-    `about` those of title, headings and aliases."""
+    """An entity in a passage. `weight` is that of its strongest mention."""
 
     passage: PassageKey
     key: str
@@ -43,6 +42,14 @@ class MentionRow:
     type: str
     role: str
     weight: float
+
+
+class Tie(NamedTuple):
+    """A name in a passage: `said` adds up the weights of its mentions in the text, `about` those of title, headings and
+    aliases."""
+
+    passage: PassageKey
+    name: str
     said: float
     about: float
 

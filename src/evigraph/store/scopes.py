@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from evigraph.errors import StoreError
 from evigraph.store.database import Database
-from evigraph.store.visibility import Scope
+from evigraph.store.visibility import Kept, Scope, counts_of
 
 Keep = Callable[[Scope], Scope]
 """The same scope, kept as a set where that can be."""
@@ -25,12 +25,12 @@ KEPT = 8
 """Sets that stay when nobody uses them, the last ones used; each takes some 50 bytes a document. With 0 every scope
 stays a subquery."""
 
-_NAME = re.compile(r"visible_[0-9a-f]{16}")
+_TABLE = re.compile(r"visible_[0-9a-f]{16}")
 
 
 @dataclass
-class _Set:
-    name: str
+class _Held:
+    kept: Kept
     users: int = 0
 
 
@@ -44,7 +44,7 @@ class KeptScopes:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._guard = threading.Lock()
-        self._sets: dict[Hashable, _Set] = {}  # the one used last comes last
+        self._sets: dict[Hashable, _Held] = {}  # the one used last comes last
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Keep]:
@@ -61,7 +61,7 @@ class KeptScopes:
                 if key not in leased:
                     leased.add(key)
                     found.users += 1
-            return scope.kept_as(found.name)
+            return scope.kept_as(found.kept)
 
         try:
             yield keep
@@ -74,35 +74,36 @@ class KeptScopes:
     def sweep(self) -> None:
         """Drop what an earlier process left. Only for who holds the store alone."""
         sql = "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Set' ORDER BY name"
-        for (name,) in self._database.rows(sql, {}):
-            if _NAME.fullmatch(name):
-                self._drop(name)
+        for (table,) in self._database.rows(sql, {}):
+            if _TABLE.fullmatch(table):
+                self._drop(table)
 
     def close(self) -> None:
         """Drop every set that nobody uses."""
         with self._guard:
             self._forget(0)
 
-    def _made(self, scope: Scope) -> _Set:
-        name = f"visible_{secrets.token_hex(8)}"
-        self._database.command(f"CREATE TABLE {name} (revision_key UInt128) ENGINE = Set SETTINGS persistent = 0")
+    def _made(self, scope: Scope) -> _Held:
+        table = f"visible_{secrets.token_hex(8)}"
+        self._database.command(f"CREATE TABLE {table} (revision_key UInt128) ENGINE = Set SETTINGS persistent = 0")
         try:
-            self._database.command(f"INSERT INTO {name} {scope.revisions}", scope.parameters)
+            self._database.command(f"INSERT INTO {table} {scope.revisions}", scope.parameters)
+            counts = counts_of(self._database.rows(scope.size, scope.parameters)[0])
         except StoreError:
-            self._drop(name)
+            self._drop(table)
             raise
-        return _Set(name)
+        return _Held(Kept(table=table, counts=counts))
 
     def _forget(self, most: int) -> None:
         """Drop the sets that nobody uses but the last `most`."""
         idle = [key for key, kept in self._sets.items() if not kept.users]
         for key in idle[: max(0, len(idle) - most)]:
-            self._drop(self._sets.pop(key).name)
+            self._drop(self._sets.pop(key).kept.table)
 
-    def _drop(self, name: str) -> None:
+    def _drop(self, table: str) -> None:
         # What cannot be dropped now, as when the store was closed meanwhile, goes when the store is next opened.
         with contextlib.suppress(StoreError):
-            self._database.command(f"DROP TABLE IF EXISTS {name} SYNC")
+            self._database.command(f"DROP TABLE IF EXISTS {table} SYNC")
 
 
 def _key(scope: Scope) -> Hashable:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evigraph.store.rows import ScopeCounts
 from evigraph.types import DocumentFilter
 
 _LATEST = """
@@ -46,6 +47,14 @@ class Space:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """What was worked out of a scope: the table of the engine `Set` that holds its revision keys, and its size."""
+
+    table: str
+    counts: ScopeCounts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
     """One workspace at one generation, filtered. `parameters` binds what the SQL fragments name."""
 
@@ -53,8 +62,8 @@ class Scope:
     generation: int
     document_filter: DocumentFilter | None = None
     metadata_filter: Mapping[str, str] | None = None
-    kept: str | None = None
-    """The table of the engine `Set` that holds the revision keys in scope, where they were worked out."""
+    kept: Kept | None = None
+    """What was worked out of it, where the store keeps that."""
     space: Space | None = None
     """The embedding space that it is narrowed to."""
 
@@ -62,9 +71,9 @@ class Scope:
         """The same scope, of documents of one embedding space."""
         return replace(self, kept=None, space=space)
 
-    def kept_as(self, table: str) -> Scope:
-        """The same scope, with its revision keys in a set."""
-        return replace(self, kept=table)
+    def kept_as(self, kept: Kept) -> Scope:
+        """The same scope, worked out."""
+        return replace(self, kept=kept)
 
     @property
     def filtered(self) -> bool:
@@ -88,8 +97,15 @@ class Scope:
     def revisions(self) -> str:
         """Set or subquery: `revision_key`s in scope, for `revision_key IN …`."""
         if self.kept is not None:
-            return self.kept
+            return self.kept.table
         return f"(SELECT revision_key FROM {self.documents})"
+
+    @property
+    def size(self) -> str:
+        """Statement whose one row `counts_of` reads."""
+        return f"""
+            SELECT count(), sum(passages), sum(terms), arraySort(groupUniqArray(language))
+            FROM {self.documents}"""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -144,6 +160,17 @@ class Scope:
         for number, (key, _) in enumerate(sorted((self.metadata_filter or {}).items())):
             conditions.append(_metadata_condition(key, number))
         return conditions
+
+
+def counts_of(row: tuple[Any, ...]) -> ScopeCounts:
+    """From the row of `Scope.size`."""
+    documents, passages, terms, languages = row
+    return ScopeCounts(
+        documents=documents,
+        passages=passages,
+        average_terms=terms / passages if passages else 0.0,
+        languages=tuple(languages),
+    )
 
 
 def _in_space(space: Space) -> str:

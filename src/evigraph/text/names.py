@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from evigraph.errors import InvalidValue
+from evigraph.text.forms import CONNECTIVES
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -59,6 +60,8 @@ ABBREVIATED_TITLES = frozenset(_ABBREVIATED_TITLES.split())
 _QUOTES = "\"'“”‘’«»*_ "
 _SENTENCE_END = frozenset(".?!:;。？！")
 _ALSO_KNOWN_WINDOW = 400
+_WITHIN_RUN = CONNECTIVES | {"al", "das", "e", "el", "et", "in", "or", "with"}
+"""Words without a capital that a name may hold."""
 _SHORTEST_RUN = 4
 _WITHIN_NAME = re.compile(r"[ \-–&/,.'’]*")
 
@@ -233,26 +236,33 @@ def question_ngrams(question: str, max_tokens: int = 12) -> list[Ngram]:
 
 
 def capitalised_runs(text: str, max_tokens: int = 8) -> list[str]:
-    """Keys of the runs of up to `max_tokens` words that begin and end with a capitalised word, sorted: what may be a
-    name that another document is about. Runs within runs too; none goes on over the end of a line, a sentence or a
-    parenthesis, and no month or day is one."""
+    """Keys of the runs of up to `max_tokens` words that begin and end with a capital or a number, sorted: what may be a
+    name that another document is about. Between them stand such words, and small ones ("of the"). Runs within runs too;
+    none goes on over the end of a line, a sentence or a parenthesis, and no number, month or day is one."""
     words = [match.span() for match in WORD.finditer(text)]
     # A word is normalised once, not in each of the runs that it is part of.
     keys = [name_key(text[start:end]) for start, end in words]
     possessives = {match.start() + 1 for match in _POSSESSIVE.finditer(text)}
+    capitals = [text[start].isupper() for start, _ in words]
+    edges = [capital or text[start].isdigit() for capital, (start, _) in zip(capitals, words, strict=True)]
     found: set[str] = set()
-    for first, (start, _) in enumerate(words):
-        if not text[start].isupper():
+    for first in range(len(words)):
+        if not edges[first]:
             continue
         run: list[str] = []
+        named = False
         for at in range(first, min(first + max_tokens, len(words))):
             if at > first and _parted(text, words[at - 1], words[at]):
                 break
+            possessive = words[at][0] in possessives
+            if not (edges[at] or possessive or keys[at] in _WITHIN_RUN):
+                break
             if at > first and "&" in text[words[at - 1][1] : words[at][0]]:
                 run.append("and")
-            if words[at][0] not in possessives:
+            if not possessive:
                 run.append(keys[at])
-            if text[words[at][0]].isupper():
+            named = named or capitals[at]
+            if edges[at] and named:
                 found.add(" ".join(run[1:] if len(run) > 1 and run[0] in ARTICLES else run))
     return sorted(key for key in found if len(key) >= _SHORTEST_RUN and key not in CALENDAR_WORDS)
 

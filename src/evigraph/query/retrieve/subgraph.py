@@ -14,7 +14,7 @@ from evigraph.query.fusion import best_first
 from evigraph.query.run import Anchor, Run
 from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
-from evigraph.store.rows import MentionRow
+from evigraph.store.rows import Tie
 
 PER_ANCHOR = 100
 """Passages fetched for each name in the question."""
@@ -26,11 +26,14 @@ ALIAS_WEIGHT = 5.0
 """A passage about a name (title, lead name) is tied to it this much more than one that mentions it."""
 SUBJECT = 0.5
 """Weight of an alias from which it counts as what a passage is about, wherever a text writes it with capitals."""
-READ = 100
+READ = 40
 """Inner passages whose capitalised words are looked up as such names."""
 NAME_LIKE = 0.5
 """Weight from which a mention in the text is one of a name. A common noun phrase ("the committee") weighs less, and
 ties passages together that have nothing to do with each other."""
+
+LOOKED_UP = 400
+"""Names looked up at once."""
 
 Ties = dict[tuple[PassageKey, str], float]
 """Weights of (passage, name)."""
@@ -56,14 +59,13 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
             [anchor.key for anchor in anchors], per_name_limit=PER_ANCHOR, limit=PER_ANCHOR * max(1, len(anchors))
         )
         inner = list(dict.fromkeys([*(row.passage for row in anchored), *candidates]))
-        ties = _ties(run.snapshot.mentions_in(inner, least=NAME_LIKE))
+        ties = _ties(run.snapshot.ties(inner, least=NAME_LIKE))
         written = run.snapshot.capitalised(inner[:READ])
-        known = run.snapshot.names(sorted({name for _, name in ties}.union(*written.values())))
-        missed = _tie(ties, written, {name for name, info in known.items() if info.alias_weight >= SUBJECT})
-        bridges = _bridges(run, ties, inner, {name: info.passages + (name in missed) for name, info in known.items()})
+        missed = _tie(ties, written, _subjects(run, written))
+        bridges = _bridges(run, ties, inner, missed)
         further = run.snapshot.mentions_of(bridges, per_name_limit=PER_BRIDGE, limit=PER_BRIDGE * BRIDGES)
         outer = sorted({row.passage for row in further}.difference(inner))
-        ties |= _ties(run.snapshot.mentions_in(outer, least=NAME_LIKE))
+        ties |= _ties(run.snapshot.ties(outer, least=NAME_LIKE))
         subgraph = stage.hand_on(
             build([*inner, *outer], ties, anchors, missed),
             because="no passage mentions a name of the question",
@@ -75,12 +77,9 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
     return subgraph
 
 
-def _ties(rows: Iterable[MentionRow]) -> Ties:
+def _ties(found: Iterable[Tie]) -> Ties:
     """How closely each passage is tied to each name: by what its text says and by what it is about."""
-    ties: Ties = {}
-    for row in rows:
-        ties[row.passage, row.key] = ties.get((row.passage, row.key), 0.0) + row.said + ALIAS_WEIGHT * row.about
-    return ties
+    return {(tie.passage, tie.name): tie.said + ALIAS_WEIGHT * tie.about for tie in found}
 
 
 def _tie(ties: Ties, written: Mapping[PassageKey, Iterable[str]], subjects: Set[str]) -> set[str]:
@@ -119,18 +118,32 @@ def build(passages: Sequence[PassageKey], ties: Ties, anchors: Sequence[Anchor],
     return Subgraph(passages=ordered_passages, names=names, incidence=incidence, seeds=seeds, missed=frozenset(missed))
 
 
-def _bridges(run: Run, ties: Ties, inner: Sequence[PassageKey], held: Mapping[str, int]) -> list[str]:
-    """Names in the inner passages that lead elsewhere: rare ones, in passages that came first. `held` tells how many
-    passages have a name."""
+def _subjects(run: Run, written: Mapping[PassageKey, Iterable[str]]) -> set[str]:
+    """Which of the written names some passage is about."""
+    known = run.snapshot.names(sorted(set().union(*written.values())))
+    return {name for name, info in known.items() if info.alias_weight >= SUBJECT}
+
+
+def _bridges(run: Run, ties: Ties, inner: Sequence[PassageKey], missed: Set[str]) -> list[str]:
+    """Names in the inner passages that lead elsewhere: rare ones, in passages that came first.
+
+    A name is worth its rarity, at most 1, by the place of its first passage. So names are looked up place by place,
+    until none further back could be among the best.
+    """
     anchors = {anchor.key for anchor in run.asked.anchors}
     place = {key: position for position, key in enumerate(inner)}
     nearest: dict[str, int] = {}
     for passage, name in ties:
         if name not in anchors:
             nearest[name] = min(nearest.get(name, len(inner)), place[passage])
-    worth = {
-        name: rarity(held[name], run.counts.passages) / (10 + nearest[name])
-        for name in nearest
-        if held.get(name, 0) > 1
-    }
+    waiting = sorted(nearest, key=lambda name: (nearest[name], name))
+    worth: dict[str, float] = {}
+    while waiting:
+        batch, waiting = waiting[:LOOKED_UP], waiting[LOOKED_UP:]
+        for name, info in run.snapshot.names(batch).items():
+            if info.passages + (name in missed) > 1:
+                worth[name] = rarity(info.passages + (name in missed), run.counts.passages) / (10 + nearest[name])
+        best = best_first(worth)[:BRIDGES]
+        if waiting and len(best) == BRIDGES and worth[best[-1]] > 1 / (10 + nearest[waiting[0]]):
+            break
     return best_first(worth)[:BRIDGES]

@@ -70,17 +70,19 @@ class GraphContract(Contract):
         assert [(row.passage, row.entity_id) for row in rows] == sorted((row.passage, row.entity_id) for row in rows)
         titled = next(row for row in rows if ids[row.passage] == "a#0" and row.entity_id == ACME)
         assert (titled.role, titled.name, titled.weight) == ("text", "Acme", 1.0)
-        assert (titled.said, titled.about) == (0.5, 1.0), "what the text says adds up apart from what the title says"
 
-    def test_light_mentions_can_be_left_out(self, claims: Shelf) -> None:
-        """Those in the text; a title that names the passage's subject counts at any weight."""
+    def test_what_passages_are_tied_to(self, claims: Shelf) -> None:
+        """What the text says adds up apart from what the title says, which counts at any weight."""
         with claims.store.snapshot(claims.workspace) as snapshot:
             keys = _passages(snapshot)
-            everything = snapshot.mentions_in(keys, least=0.5)
-            heavy = snapshot.mentions_in(keys, least=0.6)
+            everything = snapshot.ties(keys)
+            heavy = snapshot.ties(keys, least=0.6)
             ids = snapshot.chunk_ids(keys)
-            assert everything == snapshot.mentions_in(keys)
-        assert [(ids[row.passage], row.entity_id, row.said, row.about) for row in heavy] == [("a#0", ACME, 0.0, 1.0)]
+            assert everything == snapshot.ties(keys, least=0.5) == sorted(everything)
+            assert snapshot.ties([]) == []
+        assert len(everything) == 8
+        assert {tie[1:] for tie in everything if ids[tie.passage] == "a#0"} == {("acme", 0.5, 1.0), ("birch", 0.5, 0.0)}
+        assert [(ids[tie.passage], *tie[1:]) for tie in heavy] == [("a#0", "acme", 0.0, 1.0)]
 
     def test_entities_behind_a_name(self, claims: Shelf) -> None:
         with claims.store.snapshot(claims.workspace) as snapshot:
