@@ -111,6 +111,25 @@ def test_a_table_of_an_old_layout_is_rebuilt_only_where_nobody_else_can_write(cl
     assert tables(client) == {*TABLES, "migrations"}
 
 
+@pytest.mark.parametrize("table", ["mentions", "assertions"])
+def test_what_is_stored_survives_a_new_layout(client: Any, table: str) -> None:
+    store = open_store(client=client)
+    shelf = Shelf(store, "w")
+    shelf.put("a", "Acme supplies Birch")
+    before = seen(shelf)
+    sql = f"SELECT create_table_query FROM system.tables WHERE name = '{table}'"
+    layout = str(client.query(sql).result_rows[0][0])
+    client.command(layout.replace(table, f"{table}_old", 1).replace("granularity = 256", "granularity = 8192"))
+    client.command(f"INSERT INTO {table}_old SELECT * FROM {table}")
+    client.command(f"EXCHANGE TABLES {table}_old AND {table}")
+    client.command(f"DROP TABLE {table}_old SYNC")
+    client.command("TRUNCATE TABLE migrations")
+    client.insert("migrations", [[5, "an old one"]], column_names=["version", "name"])
+    migrate(client, alone=True)
+    assert "granularity = 256" in client.query(sql).result_rows[0][0]
+    assert seen(Shelf(open_store(client=client), "w"), shelf) == before
+
+
 def test_a_newer_store_is_refused_and_left_as_it_is(client: Any) -> None:
     build(client, 1)
     client.insert("migrations", [[len(MIGRATIONS) + 1, "from the future"]], column_names=["version", "name"])

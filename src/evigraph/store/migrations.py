@@ -76,6 +76,15 @@ _STAGINGS = f"""(
 ) ENGINE = MergeTree ORDER BY (workspace, document_id, revision)
 SETTINGS index_granularity = 256, {_SETTINGS}"""
 
+_MENTIONS = f"""(
+    workspace LowCardinality(String), key String, entity_id String, revision_key UInt128,
+    passage_index UInt32, name String, type LowCardinality(String), start UInt64, end UInt64,
+    role LowCardinality(String), weight Float32, confidence Float32, extractor LowCardinality(String),
+    PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index),
+    PROJECTION by_entity (SELECT * ORDER BY workspace, entity_id, revision_key, passage_index)
+) ENGINE = MergeTree ORDER BY (workspace, key, revision_key, passage_index)
+SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 65536, {_SETTINGS}"""
+
 _ASSERTIONS = f"""(
     workspace LowCardinality(String), assertion_id String, revision_key UInt128, passage_index UInt32,
     document_id String, subject_id String, subject_name String, subject_type LowCardinality(String),
@@ -138,15 +147,7 @@ def _m0002_passages(client: Any, alone: bool = False) -> None:
 
 
 def _m0003_graph(client: Any, alone: bool = False) -> None:
-    client.command(f"""
-        CREATE TABLE IF NOT EXISTS mentions (
-            workspace LowCardinality(String), key String, entity_id String, revision_key UInt128,
-            passage_index UInt32, name String, type LowCardinality(String), start UInt64, end UInt64,
-            role LowCardinality(String), weight Float32, confidence Float32, extractor LowCardinality(String),
-            PROJECTION by_passage (SELECT * ORDER BY workspace, revision_key, passage_index),
-            PROJECTION by_entity (SELECT * ORDER BY workspace, entity_id, revision_key, passage_index)
-        ) ENGINE = MergeTree ORDER BY (workspace, key, revision_key, passage_index)
-        SETTINGS {_SETTINGS}""")
+    client.command(f"CREATE TABLE IF NOT EXISTS mentions {_MENTIONS}")
     client.command(f"CREATE TABLE IF NOT EXISTS assertions {_ASSERTIONS}")
     # Vectors of entities (name and description) and of assertions, one row per revision that states them.
     client.command(f"""
@@ -291,6 +292,12 @@ def _m0013_capitalised_runs(client: Any, alone: bool = False) -> None:
     client.command("ALTER TABLE passages ADD COLUMN IF NOT EXISTS capitalised Array(String) DEFAULT []")
 
 
+def _m0014_mention_granules(client: Any, alone: bool = False) -> None:
+    # A question looks up some hundreds of scattered names, then all that some hundreds of scattered passages mention.
+    # At two million mentions small granules make that a third of the work, for a fifth more space.
+    _rebuild(client, "mentions", _MENTIONS, alone=alone)
+
+
 def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     """Give a table made by an earlier evigraph the layout it has today. Begun anew where a crash cut it short; the
     table itself is whole at any time. Where others may write meanwhile it keeps its old layout, which is slower but as
@@ -319,6 +326,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _m0011_knowledge_bases,
     _m0012_embedding_models,
     _m0013_capitalised_runs,
+    _m0014_mention_granules,
 )
 
 
