@@ -1,13 +1,14 @@
 # make demo    install into .venv, index the sample corpus, answer four questions with citations
 # make test    lint, types, layers and tests (what CI runs)
 # make verify  the long checks
+# make ablation    what each step of `mix` is worth on them, write docs/ablation.md
 # make scoreboard  measure the development sets in ../shared/data, write docs/scoreboard.md
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= python3
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test verify lint serve bench scoreboard docs clean
+.PHONY: demo test verify lint serve bench scoreboard ablation docs clean
 
 demo: $(STAMP)
 	$(BIN)/evigraph demo
@@ -32,6 +33,9 @@ bench: $(STAMP)
 
 scoreboard: $(STAMP)
 	$(BIN)/python tools/scoreboard.py
+
+ablation: $(STAMP)
+	$(BIN)/python tools/ablation.py
 
 docs: $(STAMP)
 	$(BIN)/python tools/reference.py

@@ -21,9 +21,6 @@ from evigraph.types import Mode
 
 MOSTLY_NAME = 0.7
 """A single lower-case word counts as a name only if this share of the passages with the word mention it as one."""
-TITLE_LIKE = 0.9
-"""Weight of an alias from which a passage is about it: its title, with or without a parenthesis. That a text begins
-with a name (.8) is not enough: an abstract that begins with "T cells" is one of many about them."""
 PLAIN_WORDS = 5
 """Words of a lower-case question that may be a form together."""
 

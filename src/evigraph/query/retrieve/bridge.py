@@ -12,19 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evigraph.query.fusion import best_first
+from evigraph.query.retrieve.parameters import MIX
 from evigraph.query.retrieve.subgraph import Subgraph
 from evigraph.query.run import Run
-from evigraph.query.understand import TITLE_LIKE, rarity
+from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
-
-FROM_PASSAGES = 4
-"""Passages, best first, whose entities are asked about."""
-ENTITIES = 6
-"""Entities asked about; each costs one embedding."""
-PER_ENTITY = 30
-"""Passages of each entity that its question is compared with."""
-ABOUT = 1.5
-"""Worth of an entity that some passage is about, beside one only mentioned."""
 
 
 def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[PassageKey, float]:
@@ -36,7 +28,7 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[
     if not entities:
         return {}
     with run.ledger.stage("bridge") as stage:
-        rows = run.snapshot.mentions_of(entities, per_name_limit=PER_ENTITY, limit=PER_ENTITY * len(entities))
+        rows = run.snapshot.mentions_of(entities, per_name_limit=MIX.per_asked, limit=MIX.per_asked * len(entities))
         vectors = list(run.embedder().embed([f"{run.asked.residual} {entity}" for entity in entities]))
         # A passage of the subgraph may be tied to an entity that the extractor missed in it.
         holders = {(row.passage, row.key) for row in rows}
@@ -58,7 +50,7 @@ def choose(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> list[
     Worth: mass of the passage beside the best one's, times the name's rarity, times 1.5 if some passage is about it.
     """
     anchors = {anchor.key for anchor in run.asked.anchors}
-    order = sorted(range(len(subgraph.passages)), key=lambda i: (-log_mass[i], subgraph.passages[i]))[:FROM_PASSAGES]
+    order = sorted(range(len(subgraph.passages)), key=lambda i: (-log_mass[i], subgraph.passages[i]))[: MIX.asked_from]
     nearest: dict[str, float] = {}
     for position in order:
         share = float(np.exp(log_mass[position] - log_mass[order[0]]))
@@ -70,20 +62,20 @@ def choose(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> list[
         name: round(
             share
             * rarity(known[name].passages, run.counts.passages)
-            * (ABOUT if known[name].alias_weight >= TITLE_LIKE else 1.0),
+            * (MIX.about if known[name].alias_weight >= MIX.title_like else 1.0),
             9,
         )
         for name, share in nearest.items()
         if name in known and known[name].passages + (name in subgraph.missed) >= 2
     }
-    return best_first(worth)[:ENTITIES]
+    return best_first(worth)[: MIX.asked_about]
 
 
 def _tied_to(subgraph: Subgraph, name: str) -> list[PassageKey]:
     """Passages of the subgraph that are tied to a name of it, most closely first, as many as an entity may have."""
     column = subgraph.incidence[:, subgraph.names.index(name)].tocoo()
     ranked = sorted(zip(column.row.tolist(), column.data.tolist(), strict=True), key=lambda tie: (-tie[1], tie[0]))
-    return [subgraph.passages[row] for row, _ in ranked[:PER_ENTITY]]
+    return [subgraph.passages[row] for row, _ in ranked[: MIX.per_asked]]
 
 
 def _names_in(subgraph: Subgraph, position: int) -> Sequence[str]:

@@ -29,15 +29,12 @@ from evigraph.query.retrieve.arms import (
 )
 from evigraph.query.retrieve.bridge import bridge
 from evigraph.query.retrieve.combined import merged_signals
-from evigraph.query.retrieve.plain import DENSE_WEIGHT, LEXICAL_WEIGHT, plain_scores
+from evigraph.query.retrieve.parameters import MIX
+from evigraph.query.retrieve.plain import plain_scores
 from evigraph.query.retrieve.subgraph import Subgraph, fetch_subgraph
 from evigraph.query.run import Retrieved, Run, Signals
-from evigraph.query.understand import TITLE_LIKE, question_terms
+from evigraph.query.understand import question_terms
 from evigraph.store.keys import PassageKey
-
-GAIN = 0.25
-RESIDUAL_WEIGHT = 5.0
-PLAIN_WEIGHT = 3.0
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +52,7 @@ def retrieve(run: Run) -> Retrieved:
         scores = rrf([(run.request.vector_weight, best_first(plain)), (run.request.graph_weight, graph.order)])
     else:
         scores = _gated(run, board, candidates, graph)
-    fused = rrf([(DENSE_WEIGHT / 2, dense), (DENSE_WEIGHT / 2, lexical), (LEXICAL_WEIGHT, graph.order)])
+    fused = rrf([(MIX.dense_weight / 2, dense), (MIX.dense_weight / 2, lexical), (MIX.lexical_weight, graph.order)])
     for key in board:
         board[key].fused = scores.get(key) if run.request.fusion == "rrf" else fused.get(key)
     found = around(run, ordered(board, scores), graph.names)
@@ -97,8 +94,16 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
         dense = np.array([cosines[key][0] for key in subgraph.passages])
         residual = np.array([cosines[key][1] for key in subgraph.passages])
         lexical = _residual_lexical(run, subgraph)
-        gain = np.exp(GAIN * (DENSE_WEIGHT * z_scores(residual) + LEXICAL_WEIGHT * z_scores(lexical)))
-        passages, names = walk(subgraph.incidence, min_max(residual), subgraph.seeds, gain)
+        gain = np.exp(MIX.gain * (MIX.dense_weight * z_scores(residual) + MIX.lexical_weight * z_scores(lexical)))
+        passages, names = walk(
+            subgraph.incidence,
+            min_max(residual),
+            subgraph.seeds,
+            gain,
+            damping=MIX.damping,
+            rounds=MIX.rounds,
+            seed_share=MIX.seed_share,
+        )
         mass = stage.hand_on(passages, kind=np.ndarray, most=len(subgraph.passages), check=_is_mass)
         log_mass = np.log(mass + 1e-12)
     bridged = bridge(run, subgraph, log_mass)
@@ -107,7 +112,7 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
     floor = float(log_mass.min())
     # Rounding makes the order independent of the last bits, which differ between processors.
     scores = {
-        key: round(gathered.get(key, floor) + RESIDUAL_WEIGHT * max(near.get(key, -1.0), bridged.get(key, -1.0)), 9)
+        key: round(gathered.get(key, floor) + MIX.residual_weight * max(near.get(key, -1.0), bridged.get(key, -1.0)), 9)
         for key in sorted({*gathered, *bridged})
     }
     enter_graph(board, scores)
@@ -115,7 +120,7 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
         scores,
         dict(zip(subgraph.names, names.tolist(), strict=True)),
         dict(zip(subgraph.passages, dense.tolist(), strict=True)),
-        any(anchor.alias_weight >= TITLE_LIKE for anchor in question.anchors),
+        any(anchor.alias_weight >= MIX.title_like for anchor in question.anchors),
     )
 
 
@@ -140,7 +145,7 @@ def _gated(run: Run, board: Board, candidates: list[PassageKey], graph: _Graph) 
     else:
         floor = min(graph.scores.values())
         graphed = np.array([graph.scores.get(key, floor) for key in keys])
-        total = graphed if graph.about else z_scores(graphed) + PLAIN_WEIGHT * plain
+        total = graphed if graph.about else z_scores(graphed) + MIX.plain_weight * plain
     run.ledger.count("gate", "plain" if not graph.scores else "graph" if graph.about else "both")
     return {key: round(float(score), 9) for key, score in zip(keys, total, strict=True)}
 

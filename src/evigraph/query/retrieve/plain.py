@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from evigraph.query.fusion import z_scores
 from evigraph.query.retrieve.arms import Board
+from evigraph.query.retrieve.parameters import MIX
 from evigraph.query.run import Run
 from evigraph.store.keys import PassageKey
-
-DENSE_WEIGHT = 0.7
-LEXICAL_WEIGHT = 0.3
 
 
 def plain_scores(
@@ -31,4 +29,4 @@ def plain_scores(
     known = {**found, **cosines}
     dense = np.array([known.get(key, 0.0) for key in keys])
     lexical = np.array([(board[key].bm25_score or 0.0) if key in board else 0.0 for key in keys])
-    return DENSE_WEIGHT * z_scores(dense) + LEXICAL_WEIGHT * z_scores(lexical)
+    return MIX.dense_weight * z_scores(dense) + MIX.lexical_weight * z_scores(lexical)

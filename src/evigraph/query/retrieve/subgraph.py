@@ -11,26 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evigraph.query.fusion import best_first
+from evigraph.query.retrieve.parameters import MIX
 from evigraph.query.run import Anchor, Run
 from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
 from evigraph.store.rows import Tie
-
-PER_ANCHOR = 100
-"""Passages fetched for each name in the question."""
-BRIDGES = 80
-"""Names followed one step further, the rarest of the best passages first."""
-PER_BRIDGE = 12
-"""Passages fetched for each of those."""
-ALIAS_WEIGHT = 5.0
-"""A passage about a name (title, lead name) is tied to it this much more than one that mentions it."""
-SUBJECT = 0.5
-"""Weight of an alias from which it counts as what a passage is about, wherever a text writes it with capitals."""
-READ = 40
-"""Inner passages whose capitalised words are looked up as such names."""
-NAME_LIKE = 0.5
-"""Weight from which a mention in the text is one of a name. A common noun phrase ("the committee") weighs less, and
-ties passages together that have nothing to do with each other."""
 
 LOOKED_UP = 400
 """Names looked up at once."""
@@ -56,16 +41,18 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
     anchors = run.asked.anchors
     with run.ledger.stage("subgraph") as stage:
         anchored = run.snapshot.mentions_of(
-            [anchor.key for anchor in anchors], per_name_limit=PER_ANCHOR, limit=PER_ANCHOR * max(1, len(anchors))
+            [anchor.key for anchor in anchors],
+            per_name_limit=MIX.per_anchor,
+            limit=MIX.per_anchor * max(1, len(anchors)),
         )
         inner = list(dict.fromkeys([*(row.passage for row in anchored), *candidates]))
-        ties = _ties(run.snapshot.ties(inner, least=NAME_LIKE))
-        written = run.snapshot.capitalised(inner[:READ])
+        ties = _ties(run.snapshot.ties(inner, least=MIX.name_like))
+        written = run.snapshot.capitalised(inner[: MIX.read])
         missed = _tie(ties, written, _subjects(run, written))
         bridges = _bridges(run, ties, inner, missed)
-        further = run.snapshot.mentions_of(bridges, per_name_limit=PER_BRIDGE, limit=PER_BRIDGE * BRIDGES)
+        further = run.snapshot.mentions_of(bridges, per_name_limit=MIX.per_bridge, limit=MIX.per_bridge * MIX.bridges)
         outer = sorted({row.passage for row in further}.difference(inner))
-        ties |= _ties(run.snapshot.ties(outer, least=NAME_LIKE))
+        ties |= _ties(run.snapshot.ties(outer, least=MIX.name_like))
         subgraph = stage.hand_on(
             build([*inner, *outer], ties, anchors, missed),
             because="no passage mentions a name of the question",
@@ -79,7 +66,7 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
 
 def _ties(found: Iterable[Tie]) -> Ties:
     """How closely each passage is tied to each name: by what its text says and by what it is about."""
-    return {(tie.passage, tie.name): tie.said + ALIAS_WEIGHT * tie.about for tie in found}
+    return {(tie.passage, tie.name): tie.said + MIX.alias_weight * tie.about for tie in found}
 
 
 def _tie(ties: Ties, written: Mapping[PassageKey, Iterable[str]], subjects: Set[str]) -> set[str]:
@@ -121,7 +108,7 @@ def build(passages: Sequence[PassageKey], ties: Ties, anchors: Sequence[Anchor],
 def _subjects(run: Run, written: Mapping[PassageKey, Iterable[str]]) -> set[str]:
     """Which of the written names some passage is about."""
     known = run.snapshot.names(sorted(set().union(*written.values())))
-    return {name for name, info in known.items() if info.alias_weight >= SUBJECT}
+    return {name for name, info in known.items() if info.alias_weight >= MIX.subject}
 
 
 def _bridges(run: Run, ties: Ties, inner: Sequence[PassageKey], missed: Set[str]) -> list[str]:
@@ -143,7 +130,7 @@ def _bridges(run: Run, ties: Ties, inner: Sequence[PassageKey], missed: Set[str]
         for name, info in run.snapshot.names(batch).items():
             if info.passages + (name in missed) > 1:
                 worth[name] = rarity(info.passages + (name in missed), run.counts.passages) / (10 + nearest[name])
-        best = best_first(worth)[:BRIDGES]
-        if waiting and len(best) == BRIDGES and worth[best[-1]] > 1 / (10 + nearest[waiting[0]]):
+        best = best_first(worth)[: MIX.bridges]
+        if waiting and len(best) == MIX.bridges > 0 and worth[best[-1]] > 1 / (10 + nearest[waiting[0]]):
             break
-    return best_first(worth)[:BRIDGES]
+    return best_first(worth)[: MIX.bridges]
