@@ -19,7 +19,7 @@ from evigraph import Evigraph, __version__
 from evigraph.evaluate import Dataset
 from evigraph.evaluate.metrics import bootstrap, paired_difference
 from evigraph.evaluate.run import evaluate
-from evigraph.query.retrieve.parameters import altered
+from evigraph.query.parameters import altered
 
 PAGE = ROOT / "docs" / "ablation.md"
 MEASURED = ("musique_train100", "hotpotqa_train100", "sample")

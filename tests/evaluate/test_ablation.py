@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from evigraph import Evigraph
-from evigraph.query.retrieve.parameters import MIX, Parameters, altered
+from evigraph.query.parameters import MIX, Parameters, altered
 from evigraph.testing.models import HashEmbedder
 from small import PUMPS, RuleExtractor
 

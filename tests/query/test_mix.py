@@ -77,3 +77,17 @@ def test_a_common_noun_is_no_bridge(works: Evigraph) -> None:
     bridges = stats(works, "What country was the author of Brand a citizen of?")["bridges"]
     assert "henrik ibsen" in bridges
     assert "committee" not in bridges
+
+
+def test_a_title_of_several_words_is_a_name_in_lower_case(store: OneStore) -> None:
+    """Though each of its words stands in other passages, too."""
+    graph = store.engine(extractor=RuleExtractor())
+    graph.index(
+        [
+            item("magazine", "It was first printed at Tarn.", title="Guitar World"),
+            item("museum", "A guitar stood there. The world knew it.", title="Halima"),
+            item("shop", "They sold a guitar a week to the world.", title="Lowani"),
+        ]
+    )
+    asked = stats(graph, "where was guitar world printed?")
+    assert (asked["anchors"], asked["gate"]) == (["guitar world"], "graph")

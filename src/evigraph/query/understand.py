@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evigraph.models.ports import Embedder
 from evigraph.query.aliases import Alias, Typed, by_form, by_spelling
+from evigraph.query.parameters import MIX
 from evigraph.query.run import Anchor, Question, Run
 from evigraph.store.rows import NameInfo, ScopeCounts
 from evigraph.text.analysis import ENGLISH_STOP_WORDS, analyse
@@ -128,11 +129,18 @@ def _known(run: Run, keys: Sequence[str]) -> Known:
 
 
 def _plain_names(run: Run, ngrams: Sequence[Ngram], known: Known) -> list[Ngram]:
-    """Known names that the scope uses mostly as names."""
+    """Known names that the scope uses mostly as names, and of several words those that some passage is about."""
     candidates = [ngram for ngram in ngrams if ngram.key in known and ngram.key not in ENGLISH_STOP_WORDS]
-    passages = {ngram.key: sum(info.passages for info in known[ngram.key]) for ngram in candidates}
-    mostly = _mostly_names(run, {ngram.key: ngram.text for ngram in candidates}, passages)
-    return [ngram for ngram in candidates if ngram.key in mostly]
+    titles = {
+        ngram.key
+        for ngram in candidates
+        if any(info.alias_weight >= MIX.title_like for info in known[ngram.key])
+        and sum(word not in ENGLISH_STOP_WORDS for word in ngram.key.split()) > 1
+    }
+    rest = [ngram for ngram in candidates if ngram.key not in titles]
+    passages = {ngram.key: sum(info.passages for info in known[ngram.key]) for ngram in rest}
+    mostly = _mostly_names(run, {ngram.key: ngram.text for ngram in rest}, passages)
+    return [ngram for ngram in candidates if ngram.key in titles or ngram.key in mostly]
 
 
 def _mostly_names(run: Run, texts: Mapping[str, str], passages: Mapping[str, int]) -> set[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evigraph.query.fusion import best_first
-from evigraph.query.retrieve.parameters import MIX
+from evigraph.query.parameters import MIX
 from evigraph.query.retrieve.subgraph import Subgraph
 from evigraph.query.run import Run
 from evigraph.query.understand import rarity

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from evigraph.graph.walk import walk
 from evigraph.query.fusion import best_first, min_max, rrf, z_scores
+from evigraph.query.parameters import MIX
 from evigraph.query.retrieve import facts, local, naive
 from evigraph.query.retrieve.arms import (
     Board,
@@ -29,7 +30,6 @@ from evigraph.query.retrieve.arms import (
 )
 from evigraph.query.retrieve.bridge import bridge
 from evigraph.query.retrieve.combined import merged_signals
-from evigraph.query.retrieve.parameters import MIX
 from evigraph.query.retrieve.plain import plain_scores
 from evigraph.query.retrieve.subgraph import Subgraph, fetch_subgraph
 from evigraph.query.run import Retrieved, Run, Signals

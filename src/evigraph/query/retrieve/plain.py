@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evigraph.query.fusion import z_scores
+from evigraph.query.parameters import MIX
 from evigraph.query.retrieve.arms import Board
-from evigraph.query.retrieve.parameters import MIX
 from evigraph.query.run import Run
 from evigraph.store.keys import PassageKey
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evigraph.query.fusion import best_first
-from evigraph.query.retrieve.parameters import MIX
+from evigraph.query.parameters import MIX
 from evigraph.query.run import Anchor, Run
 from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
