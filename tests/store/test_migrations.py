@@ -180,3 +180,19 @@ def test_bases_of_before_have_the_model_of_their_workspace(client: Any) -> None:
     bases = client.query("SELECT embedding_model, embedding_dimension FROM knowledge_bases").result_rows
     documents = client.query("SELECT revision_key, embedding_model FROM knowledge_base_documents").result_rows
     assert (list(bases), list(documents)) == ([("", 0)], [(7, "")])
+
+
+def test_what_a_rebuilding_left_goes_when_the_store_is_opened(tmp_path: Path) -> None:
+    """Killed after the new table took the old one's place: no prune would find what that one holds."""
+    path = str(tmp_path / "store")
+    store = open_store(path)
+    shelf = Shelf(store, "w")
+    shelf.put("a", "Acme supplies Birch")
+    before = seen(shelf)
+    store.command("CREATE TABLE mentions_rebuilt AS mentions")
+    store.command("INSERT INTO mentions_rebuilt SELECT * FROM mentions")
+    store.close()
+    store = open_store(path)
+    assert not store.rows("SELECT name FROM system.tables WHERE name LIKE '%rebuilt'", {})
+    assert seen(Shelf(store, "w"), shelf) == before
+    store.close()

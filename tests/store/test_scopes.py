@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,83 @@ def test_a_snapshot_ends_after_its_store_was_closed(tmp_path: Path, monkeypatch:
     reopened = open_store(str(tmp_path / "closing"))
     assert sets(reopened) == []
     reopened.close()
+
+
+def test_engines_of_one_process_share_their_sets(store: Store, tmp_path: Path) -> None:
+    other = open_store(str(tmp_path / "store"))
+    mine = ask(store)
+    assert ask(other) == mine
+    with other.snapshot("w") as snapshot:
+        assert set_of(snapshot) == mine
+        store.close()
+        assert snapshot.names(["acme"])
+    other.close()
+    reopened = open_store(str(tmp_path / "store"))
+    assert sets(reopened) == []
+    reopened.close()
+
+
+def test_an_engine_closed_under_its_readers_leaves_no_set_to_the_others(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scopes, "KEPT", 1)
+    other = open_store(str(tmp_path / "store"))
+    with other.snapshot("w") as one, other.snapshot("w", metadata_filter={"source": "a"}) as two:
+        assert set_of(one) != set_of(two)
+        other.close()
+    ask(store)
+    assert len(sets(store)) == 1
+
+
+def test_a_second_engine_waits_until_the_first_has_tidied_up(store: Store, tmp_path: Path) -> None:
+    store.close()
+    places = [threading.Barrier(8)]
+
+    def opened(_: int) -> Store:
+        places[0].wait()
+        one = open_store(str(tmp_path / "store"))
+        ask(one)
+        return one
+
+    for _ in range(3):
+        with ThreadPoolExecutor(8) as pool:
+            engines = list(pool.map(opened, range(8)))
+        assert {ask(engine) for engine in engines} == set(sets(engines[0]))
+        for engine in engines:
+            engine.close()
+
+
+def test_engines_of_one_process_publish_one_after_the_other(store: Store, tmp_path: Path) -> None:
+    """Two publications of one generation would make two states of it."""
+    other = open_store(str(tmp_path / "store"))
+    assert other.writing is store.writing
+    with ThreadPoolExecutor(2) as pool:
+        writes = [
+            pool.submit(Shelf(engine, "w").put, f"{name}{number}", "Acme supplies Birch")
+            for number in range(5)
+            for name, engine in (("x", store), ("y", other))
+        ]
+        assert [write.result() for write in writes] != []
+    generations = store.rows("SELECT generation FROM publications ORDER BY generation", {})
+    assert len(set(generations)) == len(generations) == 12
+    other.close()
+
+
+def test_a_prune_waits_for_the_readers_of_every_engine(store: Store, tmp_path: Path) -> None:
+    other = open_store(str(tmp_path / "store"))
+    store.delete("w", "a")
+    ended = threading.Event()
+    with store.snapshot("w"):
+        newest = Shelf(store, "w").put("c", "Elm owns Fir")
+        waiting = threading.Thread(target=lambda: (other.wait_for_pins("w", newest), ended.set()))
+        waiting.start()
+        assert not ended.wait(0.3)
+    assert ended.wait(10)
+    waiting.join()
+    other.close()
+
+
+def test_a_filter_may_hold_a_list(store: Store) -> None:
+    only = DocumentFilter(document_ids=["a"])  # type: ignore[arg-type]
+    with store.snapshot("w", document_filter=only) as snapshot:
+        assert set(snapshot.names(["acme", "cedar"])) == {"acme"}

@@ -46,6 +46,7 @@ from evigraph.store.keys import revision_key
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages
 from evigraph.text.analysis import analyse, analyser_name
 from evigraph.text.language import detect_language
+from evigraph.text.names import RUNS
 from evigraph.types import Passage
 
 LOOKAHEAD = 32
@@ -307,7 +308,7 @@ class Indexer:
     def _payload_hash(self, document: SourceDocument) -> str:
         """Changes with text, title, date, metadata, source, and with the rules that turn text into rows."""
         extractor = document.given or self.extractor
-        rules = f"{CHUNKER}|{analyser_name('en')}|{extractor.name}"
+        rules = f"{CHUNKER}|{analyser_name('en')}|{RUNS}|{extractor.name}"
         shown = f"{document.content_hash}|{document.source}|{rules}"
         return hashlib.sha256(shown.encode()).hexdigest()
 

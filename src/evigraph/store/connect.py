@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from evigraph.errors import InvalidValue, StoreError, StoreLocked, StorePathInUse, StoreUnavailable
+from evigraph.store.shared import Shared
 
 LOCK_NAME = "evigraph.lock"
 
@@ -33,19 +34,23 @@ class Connection:
         self.folder = None if dsn is None else embedded_folder(dsn)
         if self.folder is not None:
             self._lock = FolderLock.acquire(self.folder)
+        self.shared = Shared() if self._lock is None else self._lock.shared
         try:
             self.client.query("SELECT 1")
-            # A second engine of this process leaves the first one's running queries their files.
-            if self.alone and self.folder is not None:
-                _sweep_temporary(self.folder)
         except BaseException:
             self.close()
             raise
 
-    @property
-    def alone(self) -> bool:
-        """Whether nobody else, here or in another process, has this embedded store open."""
-        return self._lock is not None and self._lock.users == 1
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[bool]:
+        """Whether nobody else, here or in another process, has this embedded store open, and nobody will until the end.
+        A second engine of this process leaves the first one's running queries their files."""
+        with self.shared.opening:
+            alone = self.folder is not None and not self.shared.opened
+            if alone and self.folder is not None:
+                _sweep_temporary(self.folder)
+            yield alone
+            self.shared.opened = True
 
     @property
     def client(self) -> Any:
@@ -97,6 +102,7 @@ class FolderLock:
         self.folder = folder
         self._handle = handle
         self.users = 1
+        self.shared = Shared()
 
     @classmethod
     def acquire(cls, folder: Path) -> FolderLock:

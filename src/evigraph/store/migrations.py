@@ -305,11 +305,18 @@ def _rebuild(client: Any, table: str, layout: str, *, alone: bool) -> None:
     sql = "SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = {table:String}"
     if not alone or "index_granularity = 256" in client.query(sql, parameters={"table": table}).result_rows[0][0]:
         return
-    client.command(f"DROP TABLE IF EXISTS {table}_rebuilt SYNC")
     client.command(f"CREATE TABLE {table}_rebuilt {layout}")
     client.command(f"INSERT INTO {table}_rebuilt SELECT * FROM {table}")
     client.command(f"EXCHANGE TABLES {table}_rebuilt AND {table}")
     client.command(f"DROP TABLE {table}_rebuilt SYNC")
+
+
+def _drop_leftovers(client: Any) -> None:
+    """Drop what a rebuilding that was cut short left: a table begun, or the old one, which no prune would find."""
+    sql = "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN {tables:Array(String)}"
+    named = {"tables": [f"{table}_rebuilt" for table in TABLES]}
+    for (table,) in client.query(sql, parameters=named).result_rows:
+        client.command(f"DROP TABLE {table} SYNC")
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -343,6 +350,8 @@ def migrate(client: Any, *, alone: bool = False) -> int:
             f"the store has schema version {current}, this evigraph knows up to {len(MIGRATIONS)}",
             hint="upgrade evigraph, or open another store",
         )
+    if alone:
+        _drop_leftovers(client)
     for version, migration in enumerate(MIGRATIONS[current:], start=current + 1):
         migration(client, alone)
         client.insert("migrations", [[version, migration.__name__]], column_names=["version", "name"])

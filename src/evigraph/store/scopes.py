@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 from evigraph.errors import StoreError
 from evigraph.store.database import Database
+from evigraph.store.shared import HeldSet
 from evigraph.store.visibility import Kept, Scope, counts_of
 
 Keep = Callable[[Scope], Scope]
@@ -28,14 +27,8 @@ stays a subquery."""
 _TABLE = re.compile(r"visible_[0-9a-f]{16}")
 
 
-@dataclass
-class _Held:
-    kept: Kept
-    users: int = 0
-
-
 class KeptScopes:
-    """The sets of one embedded store. Thread safe.
+    """The sets of an embedded store, shared by all engines of this process. Thread safe.
 
     On a server, other processes and replicas answer from the same database, and one's set is not another's: there every
     scope stays a subquery.
@@ -43,8 +36,8 @@ class KeptScopes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._guard = threading.Lock()
-        self._sets: dict[Hashable, _Held] = {}  # the one used last comes last
+        self._guard = database.connection.shared.keeping
+        self._sets = database.connection.shared.sets
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Keep]:
@@ -72,41 +65,47 @@ class KeptScopes:
                 self._forget(KEPT)
 
     def sweep(self) -> None:
-        """Drop what an earlier process left. Only for who holds the store alone."""
+        """Drop what an earlier process left."""
         sql = "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Set' ORDER BY name"
-        for (table,) in self._database.rows(sql, {}):
-            if _TABLE.fullmatch(table):
-                self._drop(table)
+        with self._guard:
+            ours = {held.kept.table for held in self._sets.values()}
+            for (table,) in self._database.rows(sql, {}):
+                if _TABLE.fullmatch(table) and table not in ours:
+                    self._drop(table)
 
     def close(self) -> None:
-        """Drop every set that nobody uses."""
+        """Drop every set that nobody uses. Other engines make theirs anew."""
         with self._guard:
             self._forget(0)
 
-    def _made(self, scope: Scope) -> _Held:
+    def _made(self, scope: Scope) -> HeldSet:
         table = f"visible_{secrets.token_hex(8)}"
         self._database.command(f"CREATE TABLE {table} (revision_key UInt128) ENGINE = Set SETTINGS persistent = 0")
         try:
             self._database.command(f"INSERT INTO {table} {scope.revisions}", scope.parameters)
             counts = counts_of(self._database.rows(scope.size, scope.parameters)[0])
-        except StoreError:
+        except BaseException:  # an interrupt, too, leaves no set that nobody knows
             self._drop(table)
             raise
-        return _Held(Kept(table=table, counts=counts))
+        return HeldSet(Kept(table=table, counts=counts))
 
     def _forget(self, most: int) -> None:
-        """Drop the sets that nobody uses but the last `most`."""
-        idle = [key for key, kept in self._sets.items() if not kept.users]
+        """Drop the sets that nobody uses but the last `most`. One that cannot be dropped now, as when this engine was
+        closed meanwhile, is dropped by the next lease of another engine, or when the store is next opened."""
+        idle = [key for key, held in self._sets.items() if not held.users]
         for key in idle[: max(0, len(idle) - most)]:
-            self._drop(self._sets.pop(key).kept.table)
+            if self._drop(self._sets[key].kept.table):
+                del self._sets[key]
 
-    def _drop(self, table: str) -> None:
-        # What cannot be dropped now, as when the store was closed meanwhile, goes when the store is next opened.
-        with contextlib.suppress(StoreError):
+    def _drop(self, table: str) -> bool:
+        try:
             self._database.command(f"DROP TABLE IF EXISTS {table} SYNC")
+        except StoreError:
+            return False
+        return True
 
 
 def _key(scope: Scope) -> Hashable:
-    """What a scope is worked out from."""
-    metadata = tuple(sorted((scope.metadata_filter or {}).items()))
-    return scope.workspace, scope.generation, scope.document_filter, metadata, scope.space
+    """What a scope is worked out from; a caller's filter may hold lists."""
+    metadata = sorted((scope.metadata_filter or {}).items())
+    return scope.workspace, scope.generation, repr(scope.document_filter), repr(metadata), scope.space

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +15,6 @@ from evigraph.store.database import Database
 from evigraph.store.deletion import delete_documents
 from evigraph.store.keys import revision_key
 from evigraph.store.migrations import migrate
-from evigraph.store.pins import Pins
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
 from evigraph.store.scopes import KeptScopes
 from evigraph.store.snapshot import Snapshot
@@ -33,12 +31,13 @@ def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
     """Open a store by DSN or folder, or around a caller's `clickhouse-connect` client; migrate it if it is older."""
     connection = Connection(dsn, client=client)
     try:
-        with translated():
-            migrate(connection.client, alone=connection.alone)
-        store = Store(connection)
-        if connection.alone:
-            store.fail_interrupted_jobs()
-            store.scopes.sweep()
+        with connection.opening() as alone:
+            with translated():
+                migrate(connection.client, alone=alone)
+            store = Store(connection)
+            if alone:
+                store.fail_interrupted_jobs()
+                store.scopes.sweep()
     except BaseException:
         connection.close()
         raise
@@ -50,11 +49,11 @@ class Store(Database):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self.writing = threading.RLock()
+        self.writing = connection.shared.writing
         """Held by whoever changes what is visible, so that generations stay in order."""
-        self._maintaining = threading.Lock()
+        self._maintaining = connection.shared.maintaining
+        self._pins = connection.shared.pins
         self.scopes = KeptScopes(self)
-        self._pins = Pins()
         self._states: dict[tuple[str, int], WorkspaceState] = {}
 
     def close(self) -> None:

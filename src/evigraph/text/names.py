@@ -60,6 +60,8 @@ ABBREVIATED_TITLES = frozenset(_ABBREVIATED_TITLES.split())
 _QUOTES = "\"'“”‘’«»*_ "
 _SENTENCE_END = frozenset(".?!:;。？！")
 _ALSO_KNOWN_WINDOW = 400
+RUNS = "runs/2"
+"""Changes with what `capitalised_runs` makes of a text."""
 _WITHIN_RUN = CONNECTIVES | {"al", "das", "e", "el", "et", "in", "or", "with"}
 """Words without a capital that a name may hold."""
 _SHORTEST_RUN = 4

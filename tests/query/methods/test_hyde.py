@@ -32,6 +32,11 @@ def writing(text: str) -> ScriptedChat:
     return ScriptedChat(say)
 
 
+def long(characters: int) -> str:
+    """A text that lies near some passage, of few tokens."""
+    return "Corrick Vane delivered pumps to Tarn ".ljust(characters, "x")
+
+
 def asked_for_one(chat: ScriptedChat) -> bool:
     return any("one short paragraph" in messages[0].content for messages in chat.calls)
 
@@ -51,13 +56,21 @@ def test_a_long_hypothetical_answer_is_told_in_the_models_tokens(store: OneStore
 
 
 def test_a_very_long_one_is_cut_and_that_is_told_too(store: OneStore) -> None:
-    answer = ask(store, "x" * (READ + 1), mode="naive")
+    answer = ask(store, long(READ + 1), mode="naive")
     assert answer.degraded == (f"hyde: only the first {READ:,} characters of the hypothetical answer were taken",)
     assert len(answer.details["hyde"]["hypothetical_answer"]) == READ
 
 
 def test_one_that_is_read_whole_is_no_deviation(store: OneStore) -> None:
-    assert ask(store, "x" * READ, mode="naive").degraded == ()
+    assert ask(store, long(READ), mode="naive").degraded == ()
+
+
+def test_the_question_is_searched_for_where_nothing_lies_near_the_answer(store: OneStore) -> None:
+    """As where a model writes garbage."""
+    answer = ask(store, '{"decision": 17, "score": "NaN"}', mode="naive")
+    assert answer.degraded == ("hyde: nothing lies near the hypothetical answer; the question itself was searched for",)
+    assert answer.method is Method.STANDARD
+    assert answer.evidence.chunks == ask(store, "", mode="naive").evidence.chunks != ()
 
 
 def test_global_searches_assertions_with_the_hypothetical_answer(store: OneStore) -> None:

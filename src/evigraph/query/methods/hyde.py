@@ -8,6 +8,7 @@ from dataclasses import replace
 from evigraph.models.ports import Message
 from evigraph.query.ledger import LONGEST_REPLY, wordless
 from evigraph.query.methods.attempt import NO_CHAT, attempt
+from evigraph.query.methods.search import INSTEAD
 from evigraph.query.run import Run
 from evigraph.query.understand import embedded
 from evigraph.types import Method
@@ -23,11 +24,10 @@ Write the paragraph and nothing else."""
 
 def hypothesize(run: Run) -> None:
     """Put the hypothetical answer in the question's place for dense search; leave the question where there is none."""
-    instead = "the question itself was searched for"
     lacking = _lacking(run)
     if lacking is not None:
-        run.ledger.degrade(f"{NAME}: {lacking}; {instead}")
-    if lacking is not None or not attempt(run, NAME, lambda: _hypothesize(run), instead=instead):
+        run.ledger.degrade(f"{NAME}: {lacking}; {INSTEAD}")
+    if lacking is not None or not attempt(run, NAME, lambda: _hypothesize(run), instead=INSTEAD):
         run.method = Method.STANDARD
 
 

@@ -14,6 +14,9 @@ from evigraph.query.strategy import strategy
 from evigraph.store.keys import PassageKey
 from evigraph.types import Connections, Method, Path, Relationship
 
+INSTEAD = "the question itself was searched for"
+"""What is done where a hypothetical answer is of no use."""
+
 LOOKED_AT = 3
 """Times `max_chunks`: how many of the best merged passages are compared for copies of the same text."""
 
@@ -21,8 +24,18 @@ Ranked = tuple[PassageKey, Signals]
 
 
 def search(run: Run) -> Retrieved:
-    """What the mode finds for the question, or for what the method put in its place or beside it; in each embedding
-    space by itself, where the scope is not of one alone."""
+    """What the mode finds for the question, or for what the method put in its place or beside it. Where nothing lies
+    near a hypothetical answer, which a model may have made of nothing, the question itself is searched for."""
+    found = _everywhere(run)
+    if run.method is Method.HYDE and run.wordings and not found.passages:
+        run.ledger.degrade(f"{run.method}: nothing lies near the hypothetical answer; {INSTEAD}")
+        run.method, run.wordings = Method.STANDARD, []
+        found = _everywhere(run)
+    return found
+
+
+def _everywhere(run: Run) -> Retrieved:
+    """In each embedding space by itself, where the scope is not of one alone."""
     if run.divided and run.request.mode not in WHOLE:
         return apart(run, _search)
     return _search(run)

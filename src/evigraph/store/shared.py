@@ -1,0 +1,39 @@
+"""What all engines of one process on one embedded store have in common.
+
+Each has clients of its own, but they write the same workspaces: generations stay in order, a prune waits for readers,
+and a kept scope is kept, whoever asks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from evigraph.store.pins import Pins
+from evigraph.store.visibility import Kept
+
+
+@dataclass
+class HeldSet:
+    """A kept scope, and how many leases use it."""
+
+    kept: Kept
+    users: int = 0
+
+
+@dataclass
+class Shared:
+    """One for each embedded store that this process has open; on a server, one for each engine."""
+
+    opening: threading.Lock = field(default_factory=threading.Lock)
+    """Held while an engine migrates and tidies up, so that no other reads or writes meanwhile."""
+    opened: bool = False
+    """Whether that was done. Only who comes first may take what it finds for left behind."""
+    writing: threading.RLock = field(default_factory=threading.RLock)
+    maintaining: threading.Lock = field(default_factory=threading.Lock)
+    pins: Pins = field(default_factory=Pins)
+    keeping: threading.Lock = field(default_factory=threading.Lock)
+    """Held while sets are made, handed out or dropped."""
+    sets: dict[Hashable, HeldSet] = field(default_factory=dict)
+    """The one used last comes last."""
