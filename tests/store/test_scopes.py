@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,14 @@ from evigraph.types import DocumentFilter
 def store(store: Store) -> Store:
     Shelf(store, "w").fill(doc("a", "Acme supplies Birch"), doc("b", "Cedar owns Dorn"))
     return store
+
+
+@pytest.fixture
+def other(store: Store, tmp_path: Path) -> Iterator[Store]:
+    """Another engine of this process on the same store."""
+    other = open_store(str(tmp_path / "store"))
+    yield other
+    other.close()
 
 
 def sets(store: Store) -> list[str]:
@@ -106,8 +115,7 @@ def test_a_snapshot_ends_after_its_store_was_closed(tmp_path: Path, monkeypatch:
     reopened.close()
 
 
-def test_engines_of_one_process_share_their_sets(store: Store, tmp_path: Path) -> None:
-    other = open_store(str(tmp_path / "store"))
+def test_engines_of_one_process_share_their_sets(store: Store, other: Store, tmp_path: Path) -> None:
     mine = ask(store)
     assert ask(other) == mine
     with other.snapshot("w") as snapshot:
@@ -150,9 +158,8 @@ def test_a_second_engine_waits_until_the_first_has_tidied_up(store: Store, tmp_p
             engine.close()
 
 
-def test_engines_of_one_process_publish_one_after_the_other(store: Store, tmp_path: Path) -> None:
+def test_engines_of_one_process_publish_one_after_the_other(store: Store, other: Store) -> None:
     """Two publications of one generation would make two states of it."""
-    other = open_store(str(tmp_path / "store"))
     assert other.writing is store.writing
     with ThreadPoolExecutor(2) as pool:
         writes = [
@@ -163,11 +170,9 @@ def test_engines_of_one_process_publish_one_after_the_other(store: Store, tmp_pa
         assert [write.result() for write in writes] != []
     generations = store.rows("SELECT generation FROM publications ORDER BY generation", {})
     assert len(set(generations)) == len(generations) == 12
-    other.close()
 
 
-def test_a_prune_waits_for_the_readers_of_every_engine(store: Store, tmp_path: Path) -> None:
-    other = open_store(str(tmp_path / "store"))
+def test_a_prune_waits_for_the_readers_of_every_engine(store: Store, other: Store) -> None:
     store.delete("w", "a")
     ended = threading.Event()
     with store.snapshot("w"):
@@ -177,10 +182,38 @@ def test_a_prune_waits_for_the_readers_of_every_engine(store: Store, tmp_path: P
         assert not ended.wait(0.3)
     assert ended.wait(10)
     waiting.join()
-    other.close()
 
 
 def test_a_filter_may_hold_a_list(store: Store) -> None:
     only = DocumentFilter(document_ids=["a"])  # type: ignore[arg-type]
     with store.snapshot("w", document_filter=only) as snapshot:
         assert set(snapshot.names(["acme", "cedar"])) == {"acme"}
+
+
+def test_the_newest_generation_is_known_to_every_engine_after_every_write(store: Store, other: Store) -> None:
+
+    first = store.generation("w")
+    assert other.generation("w") == first
+    writes = (
+        lambda: Shelf(other, "w").put("c", "Elm owns Fir"),
+        lambda: store.delete("w", "c"),
+        lambda: other.record_change("w", "schema", {}),
+    )
+    for number, write in enumerate(writes, start=1):
+        write()
+        assert (store.generation("w"), other.generation("w")) == (first + number, first + number)
+    assert store.generation("v") == 0
+
+
+def test_a_generation_is_read_anew_after_a_write_that_failed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row may have landed all the same."""
+    before = store.generation("w")
+
+    def landed(*_: object) -> None:
+        raise scopes.StoreError("the connection broke after the insert")
+
+    with monkeypatch.context() as patch, pytest.raises(scopes.StoreError):
+        patch.setattr(Store, "_refuse_shared_generations", landed)
+        store.record_change("w", "schema", {})
+    assert store.generation("w") == before + 1
+    assert store.record_change("w", "schema", {}) == before + 2

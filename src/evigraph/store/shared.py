@@ -31,6 +31,9 @@ class Shared:
     opened: bool = False
     """Whether that was done. Only who comes first may take what it finds for left behind."""
     writing: threading.RLock = field(default_factory=threading.RLock)
+    generations: dict[str, int] = field(default_factory=dict)
+    """The newest generation of each workspace, as far as it was read since the last write to it began. Changed under
+    `writing` alone, and only for an embedded store, which no other process writes."""
     maintaining: threading.Lock = field(default_factory=threading.Lock)
     pins: Pins = field(default_factory=Pins)
     keeping: threading.Lock = field(default_factory=threading.Lock)

@@ -52,6 +52,7 @@ class Store(Database):
         self.writing = connection.shared.writing
         """Held by whoever changes what is visible, so that generations stay in order."""
         self._maintaining = connection.shared.maintaining
+        self._generations = connection.shared.generations
         self._pins = connection.shared.pins
         self.scopes = KeptScopes(self)
         self._states: dict[tuple[str, int], WorkspaceState] = {}
@@ -70,6 +71,21 @@ class Store(Database):
 
     def generation(self, workspace: str) -> int:
         """The newest generation of a workspace; 0 for one that nothing was ever published in."""
+        known = self._generations.get(workspace)
+        if known is not None:
+            return known
+        # What is read while somebody writes may be of before.
+        undisturbed = self.connection.folder is not None and self.writing.acquire(blocking=False)
+        try:
+            newest = self._newest(workspace)
+            if undisturbed:
+                self._generations[workspace] = newest
+        finally:
+            if undisturbed:
+                self.writing.release()
+        return newest
+
+    def _newest(self, workspace: str) -> int:
         sql = """
             SELECT greatest(
                 (SELECT max(generation) FROM publications WHERE workspace = {workspace:String}),
@@ -183,6 +199,7 @@ class Store(Database):
         with self.writing:
             first = self.generation(workspace) + 1
             now = datetime.now(UTC)
+            self._generations.pop(workspace, None)
             self.insert(
                 "publications",
                 _PUBLICATION_COLUMNS,
@@ -332,6 +349,7 @@ class Store(Database):
         """Append a change that is not a publication; return its generation."""
         with self.writing:
             generation = self.generation(workspace) + 1
+            self._generations.pop(workspace, None)
             self.insert(
                 "changes",
                 ("workspace", "generation", "at", "kind", "detail"),

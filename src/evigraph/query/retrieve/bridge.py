@@ -7,6 +7,7 @@ walk has found the passage that names the firm, `residual question + firm` lies 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +20,30 @@ from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
 
 
-def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[PassageKey, float]:
-    """For passages that mention a bridge entity: the best cosine with a question about it.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bridged:
+    """Of passages that mention a bridge entity: the best cosine with a question about it, and that with the question
+    itself."""
+
+    near: dict[PassageKey, float]
+    cosines: dict[PassageKey, float]
+
+
+def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> Bridged:
+    """Ask about the entities that the best passages lead to.
 
     `log_mass` (n,) is the log of the walk's mass on the subgraph's passages.
     """
     entities = choose(run, subgraph, log_mass)
     if not entities:
-        return {}
+        return Bridged(near={}, cosines={})
     with run.ledger.stage("bridge") as stage:
         rows = run.snapshot.mentions_of(entities, per_name_limit=MIX.per_asked, limit=MIX.per_asked * len(entities))
         vectors = list(run.embedder().embed([f"{run.asked.residual} {entity}" for entity in entities]))
         # A passage of the subgraph may be tied to an entity that the extractor missed in it.
         holders = {(row.passage, row.key) for row in rows}
         holders |= {(passage, entity) for entity in entities for passage in _tied_to(subgraph, entity)}
-        cosines = run.snapshot.similarities(vectors, sorted({passage for passage, _ in holders}))
+        cosines = run.snapshot.similarities([*vectors, run.asked.vector], sorted({passage for passage, _ in holders}))
         column = {entity: position for position, entity in enumerate(entities)}
         best: dict[PassageKey, float] = {}
         for passage, entity in holders:
@@ -41,7 +51,7 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> dict[
                 best[passage] = max(best.get(passage, -1.0), cosines[passage][column[entity]])
         best = stage.hand_on(best, because="no passage mentions a bridge", kind=float)
     run.ledger.count("bridges", entities)
-    return best
+    return Bridged(near=best, cosines={passage: found[-1] for passage, found in cosines.items()})
 
 
 def choose(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> list[str]:

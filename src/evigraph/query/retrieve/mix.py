@@ -112,14 +112,16 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
     floor = float(log_mass.min())
     # Rounding makes the order independent of the last bits, which differ between processors.
     scores = {
-        key: round(gathered.get(key, floor) + MIX.residual_weight * max(near.get(key, -1.0), bridged.get(key, -1.0)), 9)
-        for key in sorted({*gathered, *bridged})
+        key: round(
+            gathered.get(key, floor) + MIX.residual_weight * max(near.get(key, -1.0), bridged.near.get(key, -1.0)), 9
+        )
+        for key in sorted({*gathered, *bridged.near})
     }
     enter_graph(board, scores)
     return _Graph(
         scores,
         dict(zip(subgraph.names, names.tolist(), strict=True)),
-        dict(zip(subgraph.passages, dense.tolist(), strict=True)),
+        bridged.cosines | dict(zip(subgraph.passages, dense.tolist(), strict=True)),
         any(anchor.alias_weight >= MIX.title_like for anchor in question.anchors),
     )
 
