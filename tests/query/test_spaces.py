@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from evigraph import Evigraph
-from evigraph.errors import EmbedderNotConfigured, InvalidCombination, InvalidValue, NotSupported, UnknownEmbedder
+from evigraph.errors import (
+    EmbedderNotConfigured,
+    InvalidCombination,
+    InvalidValue,
+    ModelUnavailable,
+    NotSupported,
+    UnknownEmbedder,
+)
 from evigraph.models.ports import Vectors
 from evigraph.query.retrieve.spaces import fused
 from evigraph.query.run import Signals
@@ -345,6 +352,32 @@ def test_without_its_model_a_base_is_searched_by_words(store: OneStore) -> None:
 
 
 # --------------------------------------------------------------------------- lifecycle
+
+
+class Down(Witness):
+    """A remote model that does not answer any more."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        raise ModelUnavailable("the embedding server does not answer", hint="start it")
+
+
+@pytest.mark.parametrize("mode", ["naive", "mix", "local", "global"])
+@pytest.mark.parametrize("method", ["standard", "hyde", "multi_query", "corrective"])
+def test_a_base_whose_model_fails_is_searched_by_words(
+    store: OneStore, graph: Evigraph, mode: str, method: str
+) -> None:
+    further = {"fast": Down(32, "fast"), "wide": Witness(128, "wide")}
+    chat = ScriptedChat(lambda messages: "Corrick Vane delivered pumps [1].")
+    view = store.engine(graph.workspace, embedder=graph.embedder, embedders=further, chat=chat)
+    answer = view.ask(QUESTION, mode=mode, method=method, rerank=True, context_only=True)
+    [told] = [one for one in answer.degraded if one.startswith("embedding:")]
+    assert told == (
+        "embedding: the model 'fast-32' of 3 documents failed (the embedding server does not answer); they were"
+        " searched by words and names alone"
+    )
+    searched = {one["model"]: one["searched_by_vector"] for one in answer.details["embedding_models"]}
+    assert searched == {"hash-64": True, "fast-32": False, "wide-128": True}
+    assert "quartz-pumps" in {chunk.document_id for chunk in answer.evidence.chunks}
 
 
 def test_reembed_leaves_bases_of_another_model_alone(store: OneStore) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evigraph.errors import ModelError
 from evigraph.query.fusion import best_first, rrf
 from evigraph.query.retrieve import entity_connections, facts, keyword_lookup, local, mix
 from evigraph.query.retrieve.arms import (
@@ -42,10 +43,9 @@ def apart(run: Run, search: Search) -> Retrieved:
     method, counts = run.method, dict(run.ledger.counts)
     gained: list[Mapping[str, Any]] = []
     methods = []
-    for space in run.spaces:
+    for number in range(len(run.spaces)):
         run.method = method
-        with within(run, space):
-            found.append(_by_words(run) if space.embedder is None else search(run))
+        found.append(_searched(run, number, search))
         methods.append(run.method)
         gained.append({name: value for name, value in run.ledger.counts.items() if counts.get(name, _NONE) != value})
         run.ledger.counts = dict(counts)
@@ -59,6 +59,37 @@ def apart(run: Run, search: Search) -> Retrieved:
 
 
 _NONE = object()
+
+
+def _searched(run: Run, number: int, search: Search) -> Retrieved:
+    """What is found in one space; by words alone where its model is not configured or fails."""
+    space = run.spaces[number]
+    if space.embedder is not None:
+        counts = dict(run.ledger.counts)
+        try:
+            with within(run, space):
+                return search(run)
+        except ModelError as error:
+            run.ledger.counts = counts
+            space = _go_without(run, number, error)
+    with within(run, space):
+        return _by_words(run)
+
+
+def _go_without(run: Run, number: int, error: ModelError) -> EmbeddingSpace:
+    """The space without its model, which nothing is to ask again in this run."""
+    space = run.spaces[number]
+    run.ledger.degrade(
+        f"embedding: the model {space.model!r} of {space.documents} documents failed ({error}); they were searched by"
+        " words and names alone"
+    )
+    run.repeatable = False
+    blind = replace(space, embedder=None, snapshot=space.snapshot.without_vectors(), missing="whose model failed")
+    run.spaces = (*run.spaces[:number], blind, *run.spaces[number + 1 :])
+    told = list(run.details["embedding_models"])
+    told[number] = {**told[number], "searched_by_vector": False}
+    run.details["embedding_models"] = told
+    return blind
 
 
 def _tell(run: Run, found: Sequence[Retrieved]) -> None:
