@@ -8,8 +8,8 @@ nothing.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
-import secrets
 from collections.abc import Callable, Hashable, Iterator
 
 from evigraph.errors import StoreError
@@ -38,6 +38,7 @@ class KeptScopes:
         self._database = database
         self._guard = database.connection.shared.keeping
         self._sets = database.connection.shared.sets
+        self._salt = database.connection.shared.salt
 
     @contextlib.contextmanager
     def lease(self) -> Iterator[Keep]:
@@ -49,7 +50,7 @@ class KeptScopes:
                 return scope
             key = _key(scope)
             with self._guard:
-                found = self._sets.pop(key, None) or self._made(scope)
+                found = self._sets.pop(key, None) or self._made(key, scope)
                 self._sets[key] = found
                 if key not in leased:
                     leased.add(key)
@@ -78,9 +79,11 @@ class KeptScopes:
         with self._guard:
             self._forget(0)
 
-    def _made(self, scope: Scope) -> HeldSet:
-        table = f"visible_{secrets.token_hex(8)}"
-        self._database.command(f"CREATE TABLE {table} (revision_key UInt128) ENGINE = Set SETTINGS persistent = 0")
+    def _made(self, key: Hashable, scope: Scope) -> HeldSet:
+        table = f"visible_{hashlib.sha256(f'{self._salt}{key}'.encode()).hexdigest()[:16]}"
+        # What an interrupt left of it holds keys of this scope, if any.
+        made = f"CREATE TABLE IF NOT EXISTS {table} (revision_key UInt128) ENGINE = Set SETTINGS persistent = 0"
+        self._database.command(made)
         try:
             self._database.command(f"INSERT INTO {table} {scope.revisions}", scope.parameters)
             counts = counts_of(self._database.rows(scope.size, scope.parameters)[0])

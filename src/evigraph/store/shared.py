@@ -6,6 +6,7 @@ and a kept scope is kept, whoever asks.
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -40,3 +41,5 @@ class Shared:
     """Held while sets are made, handed out or dropped."""
     sets: dict[Hashable, HeldSet] = field(default_factory=dict)
     """The one used last comes last."""
+    salt: str = field(default_factory=lambda: secrets.token_hex(8))
+    """Part of the names of sets: one that is made again is called the same, and as none of an earlier process."""

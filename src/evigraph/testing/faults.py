@@ -114,7 +114,7 @@ def with_store_fault(graph: Evigraph, statements: Statements) -> Evigraph:
     view = graph.in_workspace(graph.workspace)
     view.store = copy.copy(graph.store)
     view.store.connection = cast(Connection, _FaultyConnection(graph.store.connection, statements))
-    view.store._states = {}
+    view.store._states, view.store._generations = {}, {}
     view._cache = ContextCache()
     return view
 
