@@ -99,7 +99,6 @@ HARMLESS: tuple[Harmless, ...] = (
         condition=r"(assertion|entity)_id IN .*",
         reason=BY_NAME,
     ),
-    Harmless(file="entities.py", function="_looked_up", condition=r"shown IN .*", reason=BY_NAME),
     Harmless(
         file="entities.py",
         function="_looked_up|mentions_of|entity_ids",

@@ -77,6 +77,9 @@ class Corpus:
     def ask(self, **options: Any) -> Answer:
         """An answer that every statement is run for."""
         self.graph._cache.clear()
+        self.store._states.clear()
+        self.store._generations.clear()
+        self.store.scopes.close()
         return self.graph.ask(QUESTION, **options)
 
     def plain(self, answer: Answer) -> dict[str, Any]:

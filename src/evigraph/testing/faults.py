@@ -25,6 +25,7 @@ from evigraph.models.ports import ChatModel, ChatReply, Embedder, Message, Vecto
 from evigraph.query.cache import ContextCache
 from evigraph.query.ledger import LONGEST_REPLY, Boundary
 from evigraph.store.connect import Connection
+from evigraph.store.scopes import KeptScopes
 
 Fault = Literal["raises", "times_out", "empties", "garbage", "over_long"]
 FAULTS: tuple[Fault, ...] = ("raises", "times_out", "empties", "garbage", "over_long")
@@ -115,11 +116,15 @@ def with_store_fault(graph: Evigraph, statements: Statements) -> Evigraph:
     view.store = copy.copy(graph.store)
     view.store.connection = cast(Connection, _FaultyConnection(graph.store.connection, statements))
     view.store._states, view.store._generations = {}, {}
+    view.store.scopes = KeptScopes(view.store)
     view._cache = ContextCache()
     return view
 
 
 class _FaultyConnection:
+    folder = None
+    """As on a server, where nothing is kept between queries."""
+
     def __init__(self, connection: Connection, statements: Statements) -> None:
         self._connection, self._statements = connection, statements
 
