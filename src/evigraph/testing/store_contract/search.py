@@ -139,6 +139,27 @@ class SearchContract(Contract):
         runs = ("acme", "birch", "birch works", "works")
         assert found == {PassageKey(key, 0): runs, PassageKey(key, 1): ()}
 
+    def test_passages_listed_are_those_of_texts_in_scope(self, shelf: Shelf) -> None:
+        """No summary of a tree, nothing deleted or replaced, and nothing of another workspace."""
+        Shelf(shelf.store, unused_workspace()).fill(doc("a", "one", "two", "three"), doc("elsewhere", "Dorn"))
+        shelf.fill(doc("a", "one", "two"), doc("b", "gone"), doc("c", "as it was"))
+        shelf.put("c", "as it is")
+        shelf.delete("b")
+        shelf.draft("t", "staged and not published")
+        shelf.store.insert(
+            "passages",
+            ("workspace", "revision_key", "passage_index", "document_id", "level", "text"),
+            [[shelf.workspace, revision_key("a", 1), 2, "a", 1, "a summary"]],
+        )
+        with shelf.store.snapshot(shelf.workspace) as snapshot:
+            listed = snapshot.passage_keys(ALL)
+            assert snapshot.passage_keys(1) == listed[:1]
+            among = snapshot.among([revision_key(name, 1) for name in ("a", "b", "c", "elsewhere", "t")])
+            assert snapshot.among([]) == set()
+        kept = [(revision_key("a", 1), 0), (revision_key("a", 1), 1), (revision_key("c", 2), 0)]
+        assert [tuple(key) for key in listed] == sorted(kept)
+        assert among == {revision_key("a", 1)}
+
     def test_passages_come_back_as_they_were_staged(self, shelf: Shelf) -> None:
         shelf.fill(doc("a", "Acme supplies Birch", "second", title="Report", source="x/a.txt"), doc("b", "third"))
         with shelf.store.snapshot(shelf.workspace) as snapshot:
