@@ -101,7 +101,7 @@ HARMLESS: tuple[Harmless, ...] = (
     ),
     Harmless(
         file="entities.py",
-        function="_looked_up|mentions_of|entity_ids",
+        function="_looked_up|_fetch_mentions_of|entity_ids",
         condition=r"key IN .*",
         reason=f"{NARROWS}: `shown IN`, or the comparison of names behind it",
     ),
@@ -236,7 +236,7 @@ HARMLESS: tuple[Harmless, ...] = (
     ),
     Harmless(
         file="entities.py",
-        function="ties",
+        function="_fetch_ties",
         condition=r".*role != 'text'.*|weight >= .*",
         reason="which mentions count is no visibility; the contract fails without: `test_what_passages_are_tied_to`",
     ),
@@ -254,19 +254,13 @@ HARMLESS: tuple[Harmless, ...] = (
     ),
     Harmless(
         file="passages.py",
-        function="chunk_ids",
-        condition=r"workspace = .*",
-        reason="a revision key is made of the document id: every workspace gives the same id for it",
-    ),
-    Harmless(
-        file="passages.py",
-        function="capitalised",
+        function="_fetch_capitalised",
         condition=r"workspace = .*|\{BY_KEY\}",
         reason="the store's contract fails without it: `test_capitalised_runs_are_those_of_the_passages_asked_for`",
     ),
     Harmless(
         file="passages.py",
-        function="chunk_ids|_labels|term_frequencies",
+        function="_fetch_labels|term_frequencies",
         condition=r"(revision_key|term) IN .*",
         reason=BY_NAME,
     ),

@@ -112,6 +112,11 @@ class Settings(BaseSettings):
     route_global: bool = Field(
         True, description="Whether mode `auto` may answer from the corpus as a whole (`thematic_overview`)."
     )
+    cache_bytes: int = Field(
+        256_000_000,
+        ge=0,
+        description="Memory for rows of the store read before; with 0 every query reads all of its rows anew.",
+    )
     threads: int = Field(2, ge=1, le=64, description="CPU threads of the local embedder.")
     max_file_bytes: int = Field(50_000_000, ge=1, description="Larger input files are refused.")
     max_query_chars: int = Field(8_000, ge=1, description="Longer questions are refused.")

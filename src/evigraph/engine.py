@@ -72,7 +72,7 @@ class Evigraph:
         self.workspace = check_workspace(workspace)
         self.settings = settings or Settings()
         self.data = None if client is not None else str(data or self.settings.data)
-        self.store: Store = open_store(self.data, client=client)
+        self.store: Store = open_store(self.data, client=client, cache_bytes=self.settings.cache_bytes)
         self._cache = ContextCache()
         self._boundary: Boundary | None = None
         self._models = Models(

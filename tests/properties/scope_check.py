@@ -20,6 +20,7 @@ from evigraph import Evigraph
 from evigraph.errors import BeforePruneHorizon, EvigraphError, NotFound, StoreError
 from evigraph.store import Store, exporting, scopes
 from evigraph.store.keys import revision_key
+from evigraph.store.rowcache import RowCache
 
 NOT_COMPARED = {
     *("generation", "revision", "published_at", "merge_id", "merged_at", "merges"),
@@ -33,6 +34,7 @@ TEXTS, REVISIONS = "texts", "revisions"
 
 _TIGHT = (
     (scopes, "KEPT", 0),
+    (Store, "_row_cache", lambda _: RowCache()),
     (exporting, "PASSAGES", 3),
     (exporting, "ENTITIES", 4),
     (exporting, "TEXT_PARTS", 1),

@@ -32,7 +32,8 @@ from test_scope_leak import ASKED, QUIET, VIEWS
 
 from evigraph import Evigraph
 from evigraph.errors import StoreError
-from evigraph.store import scopes
+from evigraph.store import Store, scopes
+from evigraph.store.rowcache import RowCache
 from small import CountingEmbedder, OneStore
 
 LONGEST = 30
@@ -96,6 +97,7 @@ def swapped(name: str, source: str) -> Iterator[None]:
 def judged(cases: Iterable[tuple[str, Case]], graph: Evigraph) -> tuple[str, str, int]:
     """Outcome, how it showed, and the number of probes that ran."""
     graph.store._states.clear()
+    graph.store._generations.clear()
     graph._cache.clear()
     ran = 0
     for world, case in cases:
@@ -152,7 +154,9 @@ def _give_up(*_: object) -> None:
 def main(number: int) -> None:
     mutants = json.load(sys.stdin)
     signal.signal(signal.SIGALRM, _give_up)
-    scopes.KEPT = 0  # a kept set would outlive the mutation of what it was worked out by
+    # A kept set or row would outlive the mutation of what it was worked out by.
+    scopes.KEPT = 0
+    Store._row_cache = lambda _: RowCache()  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
         store = OneStore(Path(folder))
         engine = store.engine(embedder=CountingEmbedder(max_tokens=32), extractor=Homographs())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,12 +30,15 @@ def assemble(run: Run) -> None:
     given = len(found.passages) + len(found.summaries)
     with run.ledger.stage("assemble", given=given, of="passages") as stage:
         wanted = candidates(request)
-        chunks = _chunks(run, found.passages[:wanted]) + list(found.summaries[: request.max_chunks])
+        ranked = found.entities[: request.max_entities]
+        with run.snapshot.beside(lambda: run.snapshot.profiles([entity_id for entity_id, _ in ranked])) as profiles:
+            chunks = _chunks(run, found.passages[:wanted])
+            run.entities, unseen = _entities(run, ranked, profiles())
+        chunks += list(found.summaries[: request.max_chunks])
         limit = f"max_chunks {wanted}" if wanted == request.max_chunks else f"the {wanted} candidates of the reranker"
         beyond = max(0, len(found.passages) - wanted) + max(0, len(found.summaries) - request.max_chunks)
         stage.lose(beyond, f"beyond {limit}")
         run.chunks = stage.hand_on(chunks, kind=Chunk, most=wanted + request.max_chunks)
-        run.entities, unseen = _entities(run, found.entities[: request.max_entities])
         run.relationships = list(found.relationships[: request.max_relationships])
         _account_for_facts(run, stage, unseen)
         run.ledger.count("chunks_found", given)
@@ -119,9 +122,10 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 9)
 
 
-def _entities(run: Run, ranked: tuple[tuple[str, float | None], ...]) -> tuple[list[Entity], int]:
+def _entities(
+    run: Run, ranked: tuple[tuple[str, float | None], ...], profiles: Mapping[str, EntityProfile]
+) -> tuple[list[Entity], int]:
     """The entities, and how many have no profile in scope."""
-    profiles = run.snapshot.profiles([entity_id for entity_id, _ in ranked])
     listed = {key for profile in profiles.values() for key in profile.passages[:SOURCE_CHUNKS]}
     ids = run.snapshot.chunk_ids(sorted(listed))
     entities = [

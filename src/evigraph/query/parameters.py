@@ -40,9 +40,12 @@ class Parameters:
     gain: float = 0.25
     """How much a passage near the residual question is favoured when a name passes its mass on."""
 
+    residual_hits: int = 400
+    """Passages, best first, whose BM25 score with the residual question counts in that."""
+
     asked_from: int = 4
     """Passages, best first, whose names are asked about."""
-    asked_about: int = 6
+    asked_about: int = 4
     """Names asked about; each costs one embedding."""
     per_asked: int = 30
     """Passages of each name that its question is compared with."""

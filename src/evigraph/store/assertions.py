@@ -147,12 +147,25 @@ class AssertionReading(Reading):
         return {row[0]: self._shown(row) for row in rows}
 
     def assertions_in(self, keys: Sequence[PassageKey], *, limit: int) -> list[Relationship]:
-        """Assertions the given passages make, stated ones first."""
+        """Assertions the given passages make, stated ones first, then the surest."""
+        kind = "assertions", self._naming, limit
+        by_passage = self._of_revisions(kind, keys, lambda missing: self._fetch_assertions_in(missing, limit))
+        ranked = sorted(
+            (item.type == CO_OCCURS, -item.confidence, key, item.start, item.id, position)
+            for key, found in by_passage.items()
+            for position, item in enumerate(found)
+        )
+        return [by_passage[key][position] for _, _, key, _, _, position in ranked[:limit]]
+
+    def _fetch_assertions_in(self, keys: list[PassageKey], limit: int) -> dict[PassageKey, tuple[Relationship, ...]]:
         sql = f"""
             SELECT {ASSERTION_FIELDS} FROM assertions WHERE workspace = {{workspace:String}} AND {BY_KEY}
             ORDER BY predicate = '{CO_OCCURS}', confidence DESC, revision_key, passage_index, start, assertion_id
-            LIMIT {{limit:UInt32}}"""
-        return [self._shown(row) for row in self._rows(sql, keys=list(keys), limit=limit)] if keys else []
+            LIMIT {{limit:UInt32}} BY revision_key, passage_index"""
+        found: dict[PassageKey, list[Relationship]] = {key: [] for key in keys}
+        for row in self._rows(sql, keys=keys, limit=limit):
+            found[PassageKey(row[_REVISION], row[_PASSAGE])].append(self._shown(row))
+        return {key: tuple(items) for key, items in found.items()}
 
     def _sides(self, direction: Direction, predicates: Sequence[str] | None, *, again: bool = True) -> str:
         """Assertions of the bound entities, as subject and as object: each side is one sorted look-up. One between two
@@ -214,6 +227,9 @@ ASSERTION_FIELDS = (
     "assertion_id, subject_id, object_id, predicate, description, weight, subject_name, subject_type, object_name, "
     "object_type, document_id, passage_index, revision_key, start, end, confidence, extractor, verified"
 )
+
+_PASSAGE, _REVISION = 11, 12
+"""Where these stand among them."""
 
 
 def relationship_of(row: tuple[Any, ...]) -> Relationship:

@@ -71,6 +71,11 @@ class Connection:
         return client
 
     @property
+    def shares_client(self) -> bool:
+        """Whether all threads share the caller's client, and so wait for each other."""
+        return self._given is not None
+
+    @property
     def serial(self) -> contextlib.AbstractContextManager[Any]:
         """Lock to hold around a statement when all threads share the caller's client; free otherwise."""
         return self._guard if self._given is not None else contextlib.nullcontext()

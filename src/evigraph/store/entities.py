@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evigraph.store.identity import narrowed
 from evigraph.store.keys import PassageKey
-from evigraph.store.reading import BY_KEY, Reading
+from evigraph.store.reading import BY_KEY, K, Reading
 from evigraph.store.rows import EntityProfile, MentionRow, NameInfo, Tie
 from evigraph.types import CO_OCCURS
 from evigraph.views import Merge
@@ -21,20 +21,13 @@ class EntityReading(Reading):
     """Names and entities of a snapshot, all derived from visible rows."""
 
     def names(self, keys: Sequence[str]) -> dict[str, NameInfo]:
-        """Which of these normalised names the scope knows; each is looked up once a snapshot. A merged entity is known
-        by its representative's name alone; `identities.keys_of` gives the names to ask for where somebody typed one."""
-        asked = sorted(set(keys))
-        missing = [key for key in asked if key not in self._names]
-        if missing:
-            self._names.update(dict.fromkeys(missing) | self._looked_up(missing))
-        return {key: info for key in asked if (info := self._names[key]) is not None}
+        """Which of these normalised names the scope knows. A merged entity is known by its representative's name alone;
+        `identities.keys_of` gives the names to ask for where somebody typed one."""
+        found = self._of_scope("name", sorted(set(keys)), self._looked_up)
+        return {key: info for key, info in found.items() if info is not None}
 
-    @cached_property
-    def _names(self) -> dict[str, NameInfo | None]:
-        """What was looked up before; None for a name that the scope does not know."""
-        return {}
-
-    def _looked_up(self, keys: Sequence[str]) -> dict[str, NameInfo]:
+    def _looked_up(self, keys: list[str]) -> dict[str, NameInfo | None]:
+        """None for a name that the scope does not know."""
         only_asked = "HAVING shown IN {asked:Array(String)}" if self.identities.canonical else ""
         sql = f"""
             SELECT {self._shown_key} AS shown, uniqExact(revision_key, passage_index), maxIf(weight, role != 'text')
@@ -44,15 +37,22 @@ class EntityReading(Reading):
             GROUP BY shown {only_asked} ORDER BY shown"""
         bound: dict[str, Any] = {"names": self.identities.behind(keys)}
         if self.identities.canonical:
-            bound |= {"asked": list(keys), **self._merged_keys}
+            bound |= {"asked": keys, **self._merged_keys}
         rows = self._rows(sql, **bound)
-        return {row[0]: NameInfo(key=row[0], passages=row[1], alias_weight=_decimal(row[2])) for row in rows}
+        known = {row[0]: NameInfo(key=row[0], passages=row[1], alias_weight=_decimal(row[2])) for row in rows}
+        return {key: known.get(key) for key in keys}
 
     def mentions_of(self, keys: Sequence[str], *, per_name_limit: int, limit: int) -> list[MentionRow]:
         """Mentions of the given names (as `names` knows them), strongest roles first within a name, at most
         `per_name_limit` of each."""
-        if not keys:
-            return []
+        by_name = self._of_scope(
+            ("mentions of", per_name_limit),
+            sorted(set(keys)),
+            lambda names: self._fetch_mentions_of(names, per_name_limit),
+        )
+        return list(itertools.islice(itertools.chain.from_iterable(by_name.values()), limit))
+
+    def _fetch_mentions_of(self, keys: list[str], per_name_limit: int) -> dict[str, tuple[MentionRow, ...]]:
         # Without merges a name is shown as it is, and that it was asked for goes without saying.
         only_asked = "HAVING shown IN {asked:Array(String)}" if self.identities.canonical else ""
         sql = f"""
@@ -63,14 +63,19 @@ class EntityReading(Reading):
               AND revision_key IN {self.scope.revisions}
             GROUP BY shown, revision_key, passage_index, entity {only_asked}
             ORDER BY shown, strength DESC, revision_key, passage_index, entity
-            LIMIT {{per_name:UInt32}} BY shown LIMIT {{limit:UInt32}}"""
-        bound: dict[str, Any] = {"names": self.identities.behind(keys), "per_name": per_name_limit, "limit": limit}
+            LIMIT {{per_name:UInt32}} BY shown"""
+        bound: dict[str, Any] = {"names": self.identities.behind(keys), "per_name": per_name_limit}
         if self.identities.canonical:
-            bound |= {"asked": sorted(set(keys)), **self._merged_keys}
-        return self._mentions(self._rows(sql, **bound))
+            bound |= {"asked": keys, **self._merged_keys}
+        found = _grouped(self._mentions(self._rows(sql, **bound)), lambda row: row.key)
+        return {key: found.get(key, ()) for key in keys}
 
     def mentions_in(self, keys: Sequence[PassageKey]) -> list[MentionRow]:
         """Every entity of the given passages, once a passage, by passage, then entity."""
+        by_passage = self._of_revisions(("mentions", self._naming), sorted(set(keys)), self._fetch_mentions_in)
+        return list(itertools.chain.from_iterable(by_passage.values()))
+
+    def _fetch_mentions_in(self, keys: list[PassageKey]) -> dict[PassageKey, tuple[MentionRow, ...]]:
         sql = f"""
             SELECT revision_key, passage_index, {self._shown_key} AS shown,
                 {self._representative("entity_id")} AS entity, argMin(name, (start, name)), argMin(type, (start, type)),
@@ -79,22 +84,33 @@ class EntityReading(Reading):
             WHERE workspace = {{workspace:String}} AND {BY_KEY}
             GROUP BY shown, revision_key, passage_index, entity
             ORDER BY revision_key, passage_index, entity"""
-        return self._mentions(self._rows(sql, keys=list(keys), **self._merged_keys)) if keys else []
+        rows = self._mentions(self._rows(sql, keys=keys, **self._merged_keys))
+        found = _grouped(rows, lambda row: row.passage)
+        return {key: found.get(key, ()) for key in keys}
 
-    def ties(self, keys: Sequence[PassageKey], *, least: float = 0.0) -> list[Tie]:
-        """What the given passages say and are about, by passage, then name. Mentions in the text that weigh less than
-        `least` do not count."""
+    def ties(self, keys: Sequence[PassageKey], *, least: float = 0.0) -> dict[PassageKey, tuple[Tie, ...]]:
+        """What each of the given passages says and is about, by name. Mentions in the text that weigh less than `least`
+        do not count."""
+        kind = "ties", self._naming, least
+        return self._of_revisions(kind, keys, lambda missing: self._fetch_ties(missing, least))
+
+    def _fetch_ties(self, keys: list[PassageKey], least: float) -> dict[PassageKey, tuple[Tie, ...]]:
         # Whole numbers add up to the same in any order; those of floats do not.
         sql = f"""
-            SELECT revision_key, passage_index, {self._shown_key} AS shown,
-                sumIf(toUInt64(round(1000 * weight)), role = 'text'),
-                sumIf(toUInt64(round(1000 * weight)), role != 'text')
-            FROM mentions
-            WHERE workspace = {{workspace:String}} AND {BY_KEY} AND (role != 'text' OR weight >= {{least:Float32}})
-            GROUP BY shown, revision_key, passage_index
-            ORDER BY revision_key, passage_index, shown"""
-        rows = self._rows(sql, keys=list(keys), least=least, **self._merged_keys) if keys else []
-        return [Tie(PassageKey(row[0], row[1]), row[2], row[3] / 1000, row[4] / 1000) for row in rows]
+            SELECT revision_key, passage_index, arraySort(groupArray((shown, said, about))) FROM (
+                SELECT revision_key, passage_index, {self._shown_key} AS shown,
+                    sumIf(toUInt64(round(1000 * weight)), role = 'text') AS said,
+                    sumIf(toUInt64(round(1000 * weight)), role != 'text') AS about
+                FROM mentions
+                WHERE workspace = {{workspace:String}} AND {BY_KEY} AND (role != 'text' OR weight >= {{least:Float32}})
+                GROUP BY shown, revision_key, passage_index)
+            GROUP BY revision_key, passage_index"""
+        rows = self._rows(sql, keys=keys, least=least, **self._merged_keys)
+        found = {
+            PassageKey(key, index): tuple(Tie(name, said / 1000, about / 1000) for name, said, about in held)
+            for key, index, held in rows
+        }
+        return {key: found.get(key, ()) for key in keys}
 
     def entity_ids(self, keys: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         """Entities behind each name, with their passage counts: homographs of several types share a name. A merged
@@ -192,8 +208,11 @@ class EntityReading(Reading):
     def profiles(self, entity_ids: Sequence[str]) -> dict[str, EntityProfile]:
         """Entities as the scope shows them; nothing outside it can lend a name, a description or a neighbour. One that
         is merged is shown by its representative: its id, name and type, and the passages of all members."""
-        if not entity_ids:
-            return {}
+        ids = sorted({self.identities.of(entity_id) for entity_id in entity_ids})
+        found = self._of_scope("profile", ids, self._fetch_profiles)
+        return {entity_id: profile for entity_id, profile in found.items() if profile is not None}
+
+    def _fetch_profiles(self, entity_ids: list[str]) -> dict[str, EntityProfile | None]:
         ids = self.identities.expand(entity_ids)
         sql = f"""
             SELECT entity, argMin(type, (entity_id != entity, type)),
@@ -204,9 +223,10 @@ class EntityReading(Reading):
                 WHERE workspace = {{workspace:String}} AND entity_id IN {{entities:Array(String)}}
                   AND revision_key IN {self.scope.revisions})
             GROUP BY entity"""
-        mentioned = self._rows(sql, entities=ids, **self._merged)
-        described = self._described(ids)
-        profiles = {}
+        with self.beside(lambda: self._described(ids)) as described_as:
+            mentioned = self._rows(sql, entities=ids, **self._merged)
+            described = described_as()
+        profiles: dict[str, EntityProfile | None] = dict.fromkeys(entity_ids)
         for entity_id, kind, passages, names, confidence, extractor in mentioned:
             description, degree, by, how_sure = described.get(entity_id, ("", 0, extractor, confidence))
             profiles[entity_id] = EntityProfile(
@@ -260,6 +280,13 @@ class EntityReading(Reading):
             )
             for row in rows
         ]
+
+
+def _grouped(rows: Iterable[MentionRow], by: Callable[[MentionRow], K]) -> dict[K, tuple[MentionRow, ...]]:
+    groups: dict[K, list[MentionRow]] = {}
+    for row in rows:
+        groups.setdefault(by(row), []).append(row)
+    return {key: tuple(group) for key, group in groups.items()}
 
 
 def _decimal(weight: float) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,14 @@ from evigraph.types import Chunk
 K1 = 1.2
 B = 0.75
 """BM25 parameters (Robertson and Zaragoza, 2009)."""
+
+
+class _Label(NamedTuple):
+    """What a revision was published as."""
+
+    document_id: str
+    source: str
+    title: str
 
 
 class PassageReading(Reading):
@@ -53,23 +61,22 @@ class PassageReading(Reading):
         self, vectors: Sequence[NDArray[np.float32]], keys: Sequence[PassageKey]
     ) -> dict[PassageKey, tuple[float, ...]]:
         """Cosines of the given passages with each unit vector, for passages that another arm ranked."""
-        sql = f"""
-            SELECT revision_key, passage_index,
-                arrayMap(other -> dotProduct(vector, other), {{vectors:Array(Array(Float32))}})
-            FROM passage_vectors
-            WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND {BY_KEY}"""
-        if not keys:
-            return {}
-        bound = [vector.tolist() for vector in vectors]
-        rows = self._rows(sql, model=self.model, vectors=bound, keys=list(keys))
-        return {PassageKey(key, index): tuple(scores) for key, index, scores in rows}
+        stored = self.passage_vectors(keys)
+        if not stored or not len(vectors):
+            return dict.fromkeys(stored, ())
+        # Of 64 bits, the digits that are kept do not depend on the order in which a processor adds.
+        cosines = np.array(list(stored.values()), dtype=np.float64) @ np.array(vectors, dtype=np.float64).T
+        return dict(zip(stored, map(tuple, cosines.round(9).tolist()), strict=True))
 
     def passage_vectors(self, keys: Sequence[PassageKey]) -> dict[PassageKey, NDArray[np.float32]]:
         """Stored unit vectors of the given passages."""
+        return self._of_revisions(("vector", self.model), keys, self._fetch_vectors)
+
+    def _fetch_vectors(self, keys: list[PassageKey]) -> dict[PassageKey, NDArray[np.float32]]:
         sql = f"""
             SELECT revision_key, passage_index, vector FROM passage_vectors
             WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND {BY_KEY}"""
-        rows = self._rows(sql, model=self.model, keys=list(keys)) if keys else []
+        rows = self._rows(sql, model=self.model, keys=keys)
         return {PassageKey(key, index): np.asarray(vector, dtype=np.float32) for key, index, vector in rows}
 
     def lexical(self, terms: Sequence[str], counts: ScopeCounts, limit: int) -> list[Hit]:
@@ -102,29 +109,32 @@ class PassageReading(Reading):
     def capitalised(self, keys: Sequence[PassageKey]) -> dict[PassageKey, tuple[str, ...]]:
         """Of each given passage the runs of capitalised words, as name keys: names that the extractor may have
         missed."""
+        return self._of_revisions("capitalised", keys, self._fetch_capitalised)
+
+    def _fetch_capitalised(self, keys: list[PassageKey]) -> dict[PassageKey, tuple[str, ...]]:
         sql = f"""
             SELECT revision_key, passage_index, capitalised FROM passages
             WHERE workspace = {{workspace:String}} AND {BY_KEY}"""
-        rows = self._rows(sql, keys=list(keys)) if keys else []
-        return {PassageKey(key, index): tuple(runs) for key, index, runs in rows}
+        return {PassageKey(key, index): tuple(runs) for key, index, runs in self._rows(sql, keys=keys)}
 
     def chunks(self, keys: Sequence[PassageKey]) -> dict[PassageKey, Chunk]:
         """The passages themselves, unranked."""
-        if not keys:
-            return {}
+        return self._of_revisions("chunk", keys, self._fetch_chunks)
+
+    def _fetch_chunks(self, keys: list[PassageKey]) -> dict[PassageKey, Chunk]:
         sql = f"""
             SELECT revision_key, passage_index, document_id, revision, text, start, end, context, page, token_count,
                 sentence_starts, sentence_ends, level, supports
             FROM passages WHERE workspace = {{workspace:String}} AND {BY_KEY}"""
-        rows = self._rows(sql, keys=list(keys))
-        labels = self._labels({row[0] for row in rows})
+        rows = self._rows(sql, keys=keys)
+        labels = self._labels(row[0] for row in rows)
         return {
             PassageKey(row[0], row[1]): Chunk(
                 id=f"{row[2]}#{row[1]}",
                 document_id=row[2],
                 revision=row[3],
-                source=labels[row[0]][0],
-                title=labels[row[0]][1],
+                source=labels[row[0]].source,
+                title=labels[row[0]].title,
                 text=row[4],
                 start=row[5],
                 end=row[6],
@@ -140,19 +150,17 @@ class PassageReading(Reading):
 
     def chunk_ids(self, keys: Sequence[PassageKey]) -> dict[PassageKey, str]:
         """Public ids of passages."""
-        sql = """
-            SELECT revision_key, document_id FROM publications
-            WHERE workspace = {workspace:String} AND revision_key IN {revisions:Array(UInt128)}"""
-        revisions = sorted({key.revision_key for key in keys})
-        documents = dict(self._rows(sql, revisions=revisions)) if revisions else {}
-        return {key: f"{documents[key.revision_key]}#{key.passage_index}" for key in keys}
+        labels = self._labels(key.revision_key for key in keys)
+        return {key: f"{labels[key.revision_key].document_id}#{key.passage_index}" for key in keys}
 
-    def _labels(self, revision_keys: set[int]) -> dict[int, tuple[str, str]]:
+    def _labels(self, revision_keys: Iterable[int]) -> dict[int, _Label]:
+        return self._of_revisions("label", sorted(set(revision_keys)), self._fetch_labels)
+
+    def _fetch_labels(self, revision_keys: list[int]) -> dict[int, _Label]:
         sql = """
-            SELECT revision_key, source, title FROM publications
+            SELECT revision_key, document_id, source, title FROM publications
             WHERE workspace = {workspace:String} AND revision_key IN {revisions:Array(UInt128)}"""
-        rows = self._rows(sql, revisions=sorted(revision_keys))
-        return {key: (source, title) for key, source, title in rows}
+        return {row[0]: _Label(*row[1:]) for row in self._rows(sql, revisions=revision_keys)}
 
 
 def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable, Collection, Mapping
+import hashlib
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from numpy.typing import NDArray
 
 from evigraph.store.identity import Identities, identities
+from evigraph.store.rowcache import RowCache
 from evigraph.store.rows import ScopeCounts
 from evigraph.store.scopes import Keep
 from evigraph.store.state import WorkspaceState
@@ -18,21 +22,46 @@ from evigraph.store.visibility import Scope, Space, counts_of
 Rows = Callable[[str, Mapping[str, Any]], list[tuple[Any, ...]]]
 Columns = Callable[[str, Mapping[str, Any]], list[NDArray[Any]]]
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
 BY_KEY = "(revision_key, passage_index) IN {keys:Array(Tuple(UInt128, UInt32))}"
 """Condition of statements that fetch given passages."""
+
+
+class Beside(Protocol):
+    """Does work in another thread while the body runs, if one is free; see `Helpers.beside`."""
+
+    def __call__(self, work: Callable[[], V], /) -> contextlib.AbstractContextManager[Callable[[], V]]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Means:
+    """What a snapshot reads with: statements by row and by column, what keeps its scope and rows, and helpers."""
+
+    rows: Rows
+    columns: Columns
+    keep: Keep
+    cache: RowCache
+    beside: Beside
 
 
 class Reading:
     """Runs statements with the scope's parameters bound. `model` names the embedding model whose vectors are in force
     ("" before any)."""
 
-    def __init__(self, rows: Rows, columns: Columns, scope: Scope, state: WorkspaceState, keep: Keep) -> None:
-        self._run = rows
-        self._run_columns = columns
+    def __init__(self, scope: Scope, state: WorkspaceState, means: Means) -> None:
+        self._means = means
+        self._run = means.rows
+        self._run_columns = means.columns
         self._asked = scope
-        self._keep = keep
         self.state = state
         self.model = state.model
+
+    @property
+    def beside(self) -> Beside:
+        """Has something read in another thread meanwhile."""
+        return self._means.beside
 
     def spaces(self) -> list[Space]:
         """The embedding spaces that hold documents of the scope, the workspace's first, then by model; the workspace's
@@ -59,7 +88,7 @@ class Reading:
     def narrowed(self, space: Space, *, searched: bool = True) -> Self:
         """The same reads over the documents of one embedding space, with vectors of its model; with none where the
         space is not `searched` by vector."""
-        made = type(self)(self._run, self._run_columns, self._asked.narrowed(space), self.state, self._keep)
+        made = type(self)(self._asked.narrowed(space), self.state, self._means)
         made.model = space.model if searched else ""
         return made
 
@@ -84,7 +113,7 @@ class Reading:
     @cached_property
     def scope(self) -> Scope:
         """What the snapshot may see, worked out once where the store can keep it."""
-        return self._keep(self._asked)
+        return self._means.keep(self._asked)
 
     def counts(self) -> ScopeCounts:
         """Size of the scope."""
@@ -136,6 +165,41 @@ class Reading:
         """Parameters of `_representative`."""
         merged = self.identities.canonical
         return {"merged": list(merged), "representatives": list(merged.values())} if merged else {}
+
+    def _of_revisions(self, kind: Hashable, keys: Iterable[K], fetch: Callable[[list[K]], Mapping[K, V]]) -> dict[K, V]:
+        """Facts of given passages or revisions, which are the same in every scope that sees them: from memory, and what
+        is not there from `fetch`. `kind` names what they depend on beside workspace and key."""
+        return self._remembered((self._asked.workspace, kind), keys, fetch)
+
+    def _of_scope(self, kind: Hashable, keys: Iterable[K], fetch: Callable[[list[K]], Mapping[K, V]]) -> dict[K, V]:
+        """Facts that follow from all that the scope sees, likewise."""
+        return self._remembered((self._scope_name, kind), keys, fetch)
+
+    def _remembered(self, kind: Hashable, keys: Iterable[K], fetch: Callable[[list[K]], Mapping[K, V]]) -> dict[K, V]:
+        """In the order of the keys. A key that `fetch` does not return is left out, and asked for again."""
+        wanted = list(dict.fromkeys(keys))
+        found = self._means.cache.found(kind, wanted)
+        missing = [key for key in wanted if key not in found]
+        if missing:
+            fetched = fetch(missing)
+            self._means.cache.keep(kind, fetched)
+            found |= fetched
+            return {key: found[key] for key in wanted if key in found}
+        return found
+
+    @cached_property
+    def _scope_name(self) -> str:
+        return hashlib.sha256(repr(self._asked.identity).encode()).hexdigest()
+
+    @cached_property
+    def _naming(self) -> str:
+        """Names the merges as the scope sees them; "" where there are none."""
+        merged = self.identities
+        if not merged.canonical:
+            return ""
+        return hashlib.sha256(
+            repr((sorted(merged.canonical.items()), sorted(merged.names.items()))).encode()
+        ).hexdigest()
 
     def _rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
         return self._run(sql, {**self.scope.parameters, **parameters})

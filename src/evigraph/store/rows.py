@@ -48,7 +48,6 @@ class Tie(NamedTuple):
     """A name in a passage: `said` adds up the weights of its mentions in the text, `about` those of title, headings and
     aliases."""
 
-    passage: PassageKey
     name: str
     said: float
     about: float

@@ -48,7 +48,7 @@ class KeptScopes:
         def keep(scope: Scope) -> Scope:
             if self._database.connection.folder is None or not KEPT:
                 return scope
-            key = _key(scope)
+            key = scope.identity
             with self._guard:
                 found = self._sets.pop(key, None) or self._made(key, scope)
                 self._sets[key] = found
@@ -106,9 +106,3 @@ class KeptScopes:
         except StoreError:
             return False
         return True
-
-
-def _key(scope: Scope) -> Hashable:
-    """What a scope is worked out from; a caller's filter may hold lists."""
-    metadata = sorted((scope.metadata_filter or {}).items())
-    return scope.workspace, scope.generation, repr(scope.document_filter), repr(metadata), scope.space

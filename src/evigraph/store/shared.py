@@ -1,7 +1,7 @@
 """What all engines of one process on one embedded store have in common.
 
 Each has clients of its own, but they write the same workspaces: generations stay in order, a prune waits for readers,
-and a kept scope is kept, whoever asks.
+and a kept scope or row is kept, whoever asks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from evigraph.store.pins import Pins
+from evigraph.store.rowcache import RowCache
 from evigraph.store.visibility import Kept
 
 
@@ -37,6 +38,7 @@ class Shared:
     `writing` alone, and only for an embedded store, which no other process writes."""
     maintaining: threading.Lock = field(default_factory=threading.Lock)
     pins: Pins = field(default_factory=Pins)
+    cache: RowCache = field(default_factory=RowCache)
     keeping: threading.Lock = field(default_factory=threading.Lock)
     """Held while sets are made, handed out or dropped."""
     sets: dict[Hashable, HeldSet] = field(default_factory=dict)

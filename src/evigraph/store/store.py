@@ -13,8 +13,11 @@ from evigraph.store import merging
 from evigraph.store.connect import Connection, translated
 from evigraph.store.database import Database
 from evigraph.store.deletion import delete_documents
+from evigraph.store.helpers import Helpers
 from evigraph.store.keys import revision_key
 from evigraph.store.migrations import migrate
+from evigraph.store.reading import Means
+from evigraph.store.rowcache import DEFAULT_BYTES, RowCache
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
 from evigraph.store.scopes import KeptScopes
 from evigraph.store.snapshot import Snapshot
@@ -27,9 +30,12 @@ from evigraph.views import Merge
 STATES_KEPT = 32
 
 
-def open_store(dsn: str | None = None, *, client: Any = None) -> Store:
-    """Open a store by DSN or folder, or around a caller's `clickhouse-connect` client; migrate it if it is older."""
+def open_store(dsn: str | None = None, *, client: Any = None, cache_bytes: int = DEFAULT_BYTES) -> Store:
+    """Open a store by DSN or folder, or around a caller's `clickhouse-connect` client; migrate it if it is older.
+    `cache_bytes` bounds the memory for rows read before, which all engines on one embedded store share: the last one
+    opened decides."""
     connection = Connection(dsn, client=client)
+    connection.shared.cache.capacity = cache_bytes
     try:
         with connection.opening() as alone:
             with translated():
@@ -55,9 +61,11 @@ class Store(Database):
         self._generations = connection.shared.generations
         self._pins = connection.shared.pins
         self.scopes = KeptScopes(self)
+        self.helpers = Helpers(0) if connection.shares_client else Helpers()
         self._states: dict[tuple[str, int], WorkspaceState] = {}
 
     def close(self) -> None:
+        self.helpers.close()
         self.scopes.close()
         super().close()
 
@@ -139,7 +147,21 @@ class Store(Database):
                 document_filter=document_filter,
                 metadata_filter=metadata_filter,
             )
-            yield Snapshot(self.rows, self.columns, scope, self.state_at(workspace, generation), keep)
+            state = self.state_at(workspace, generation)
+            means = Means(
+                rows=self.rows, columns=self.columns, keep=keep, cache=self._row_cache(), beside=self.helpers.beside
+            )
+            yield Snapshot(scope, state, means)
+
+    def forget_rows(self) -> None:
+        """Forget the rows that are kept in memory."""
+        self.connection.shared.cache.clear()
+
+    def _row_cache(self) -> RowCache:
+        """What all snapshots share, or one of its own for each where nothing is to last. Nothing does behind a server:
+        another replica may not have all rows of a generation yet."""
+        shared = self.connection.shared.cache
+        return shared if shared.capacity and self.connection.folder is not None else RowCache()
 
     def wait_for_pins(self, workspace: str, before: int) -> None:
         """Block until no running query of this process reads a generation older than `before`. Raises `ConflictError`

@@ -7,7 +7,7 @@ filters apply. So a filter can never bring back an older revision whose metadata
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,6 +74,12 @@ class Scope:
     def kept_as(self, kept: Kept) -> Scope:
         """The same scope, worked out."""
         return replace(self, kept=kept)
+
+    @property
+    def identity(self) -> Hashable:
+        """What it is worked out from; a caller's filter may hold lists."""
+        metadata = sorted((self.metadata_filter or {}).items())
+        return self.workspace, self.generation, repr(self.document_filter), repr(metadata), self.space
 
     @property
     def filtered(self) -> bool:

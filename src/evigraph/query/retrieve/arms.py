@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evigraph.query.fusion import best_first
 from evigraph.query.run import Run, Signals
@@ -45,11 +45,21 @@ def _dense_hits(run: Run) -> list[Hit]:
     return kept
 
 
-def lexical_arm(run: Run, board: Board) -> list[PassageKey]:
-    """Passages by BM25."""
+def plain_arms(run: Run, board: Board) -> tuple[list[PassageKey], list[PassageKey]]:
+    """Passages by cosine, and passages by BM25, both searched at once."""
+    with run.snapshot.beside(lambda: _lexical_hits(run)) as lexical_hits:
+        return dense_arm(run, board), lexical_arm(run, board, lexical_hits)
+
+
+def _lexical_hits(run: Run) -> list[Hit]:
+    return run.snapshot.lexical(run.asked.terms, run.counts, arm_limit(run))
+
+
+def lexical_arm(run: Run, board: Board, found: Callable[[], list[Hit]] | None = None) -> list[PassageKey]:
+    """Passages by BM25, those `found` where the search was begun before."""
     with run.ledger.stage("lexical") as stage:
-        found = run.snapshot.lexical(run.asked.terms, run.counts, arm_limit(run))
-        hits = stage.hand_on(found, because="no passage holds a term of the question", kind=Hit, most=arm_limit(run))
+        hits = found() if found is not None else _lexical_hits(run)
+        hits = stage.hand_on(hits, because="no passage holds a term of the question", kind=Hit, most=arm_limit(run))
     _enter(board, hits, "bm25")
     run.ledger.count("lexical_candidates", len(hits))
     return [hit.key for hit in hits]

@@ -38,12 +38,15 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> Bridg
     if not entities:
         return Bridged(near={}, cosines={})
     with run.ledger.stage("bridge") as stage:
-        rows = run.snapshot.mentions_of(entities, per_name_limit=MIX.per_asked, limit=MIX.per_asked * len(entities))
-        vectors = list(run.embedder().embed([f"{run.asked.residual} {entity}" for entity in entities]))
-        # A passage of the subgraph may be tied to an entity that the extractor missed in it.
-        holders = {(row.passage, row.key) for row in rows}
-        holders |= {(passage, entity) for entity in entities for passage in _tied_to(subgraph, entity)}
-        cosines = run.snapshot.similarities([*vectors, run.asked.vector], sorted({passage for passage, _ in holders}))
+        questions = [f"{run.asked.residual} {entity}" for entity in entities]
+        with run.snapshot.beside(lambda: run.embedder().embed(questions)) as vectors:
+            rows = run.snapshot.mentions_of(entities, per_name_limit=MIX.per_asked, limit=MIX.per_asked * len(entities))
+            # A passage of the subgraph may be tied to an entity that the extractor missed in it.
+            holders = {(row.passage, row.key) for row in rows}
+            holders |= {(passage, entity) for entity in entities for passage in _tied_to(subgraph, entity)}
+            reached = sorted({passage for passage, _ in holders})
+            run.snapshot.passage_vectors(reached)  # read now, while the model is at work
+            cosines = run.snapshot.similarities([*vectors(), run.asked.vector], reached)
         column = {entity: position for position, entity in enumerate(entities)}
         best: dict[PassageKey, float] = {}
         for passage, entity in holders:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evigraph.query.fusion import rrf
-from evigraph.query.retrieve.arms import Board, Ranking, dense_arm, entities_in, lexical_arm, ordered, relationships_in
+from evigraph.query.retrieve.arms import Board, Ranking, entities_in, ordered, plain_arms, relationships_in
 from evigraph.query.run import Retrieved, Run
 
 
@@ -14,8 +14,8 @@ def retrieve(run: Run) -> Retrieved:
 def rank(run: Run) -> Ranking:
     """Passages by both arms."""
     board: Board = {}
-    dense = dense_arm(run, board)
-    fused = rrf([(1.0, dense), (1.0, lexical_arm(run, board))])
+    dense, lexical = plain_arms(run, board)
+    fused = rrf([(1.0, dense), (1.0, lexical)])
     for key, score in fused.items():
         board[key].fused = score
     return ordered(board, fused)

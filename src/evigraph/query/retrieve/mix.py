@@ -8,8 +8,9 @@ none → `F`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,10 @@ from evigraph.query.retrieve import facts, local, naive
 from evigraph.query.retrieve.arms import (
     Board,
     Ranking,
-    dense_arm,
     enter_graph,
     entities_in,
-    lexical_arm,
     ordered,
+    plain_arms,
     relationships_in,
 )
 from evigraph.query.retrieve.bridge import bridge
@@ -43,8 +43,7 @@ def retrieve(run: Run) -> Retrieved:
     if run.request.mix_weights is not None:
         return _weighted_modes(run)
     board: Board = {}
-    dense = dense_arm(run, board)
-    lexical = lexical_arm(run, board)
+    dense, lexical = plain_arms(run, board)
     candidates = list(dict.fromkeys([*dense, *lexical]))
     graph = _graph_arm(run, board, candidates) if run.asked.anchors else _NO_GRAPH
     if run.request.fusion == "rrf":
@@ -62,11 +61,9 @@ def retrieve(run: Run) -> Retrieved:
 def around(run: Run, passages: Ranking, mass: Mapping[str, float] | None = None) -> Retrieved:
     """Ranked passages with the entities and relationships of the best. `mass` is what names gathered in the walk."""
     top = [key for key, _ in passages[: run.request.max_chunks]]
-    return Retrieved(
-        passages=passages,
-        entities=tuple(entities_in(run, top, mass)),
-        relationships=tuple(relationships_in(run, top)),
-    )
+    with run.snapshot.beside(lambda: relationships_in(run, top)) as relationships:
+        entities = entities_in(run, top, mass)
+        return Retrieved(passages=passages, entities=tuple(entities), relationships=tuple(relationships()))
 
 
 class _Graph:
@@ -86,14 +83,60 @@ _NO_GRAPH = _Graph({}, {}, {}, False)
 
 
 def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
-    subgraph = fetch_subgraph(run, candidates)
-    question = run.asked
+    with run.snapshot.beside(lambda: _read_residual(run)) as residual_read:
+        subgraph = fetch_subgraph(run, candidates)
+        walked = _walk(run, subgraph, residual_read)
+    bridged = bridge(run, subgraph, walked.log_mass)
+    near = dict(zip(subgraph.passages, walked.residual.tolist(), strict=True))
+    gathered = dict(zip(subgraph.passages, walked.log_mass.tolist(), strict=True))
+    floor = float(walked.log_mass.min())
+    # Rounding makes the order independent of the last bits, which differ between processors.
+    scores = {
+        key: round(
+            gathered.get(key, floor) + MIX.residual_weight * max(near.get(key, -1.0), bridged.near.get(key, -1.0)), 9
+        )
+        for key in sorted({*gathered, *bridged.near})
+    }
+    enter_graph(board, scores)
+    return _Graph(
+        scores,
+        dict(zip(subgraph.names, walked.names.tolist(), strict=True)),
+        bridged.cosines | dict(zip(subgraph.passages, walked.dense.tolist(), strict=True)),
+        any(anchor.alias_weight >= MIX.title_like for anchor in run.asked.anchors),
+    )
+
+
+class _Residual(NamedTuple):
+    """The question without its names: its vector, and the BM25 scores of passages that hold its terms."""
+
+    vector: NDArray[np.float32]
+    lexical: dict[PassageKey, float]
+
+
+def _read_residual(run: Run) -> _Residual:
+    vector = run.embedder().embed([run.asked.residual])[0]
+    terms = question_terms(run.asked.residual, run.counts.languages)
+    hits = run.snapshot.lexical(terms, run.counts, MIX.residual_hits)
+    return _Residual(vector, {hit.key: hit.score for hit in hits})
+
+
+class _Walked(NamedTuple):
+    """By passage of the subgraph: cosine with the question, with the residual question, log of the walk's mass; and by
+    name the mass."""
+
+    dense: Floats
+    residual: Floats
+    log_mass: Floats
+    names: Floats
+
+
+def _walk(run: Run, subgraph: Subgraph, residual_read: Callable[[], _Residual]) -> _Walked:
     with run.ledger.stage("walk", given=len(subgraph.passages)) as stage:
-        residual_vector = run.embedder().embed([question.residual])[0]
-        cosines = run.snapshot.similarities([question.vector, residual_vector], subgraph.passages)
+        asked = residual_read()
+        cosines = run.snapshot.similarities([run.asked.vector, asked.vector], subgraph.passages)
         dense = np.array([cosines[key][0] for key in subgraph.passages])
         residual = np.array([cosines[key][1] for key in subgraph.passages])
-        lexical = _residual_lexical(run, subgraph)
+        lexical = np.array([asked.lexical.get(key, 0.0) for key in subgraph.passages])
         gain = np.exp(MIX.gain * (MIX.dense_weight * z_scores(residual) + MIX.lexical_weight * z_scores(lexical)))
         passages, names = walk(
             subgraph.incidence,
@@ -105,36 +148,11 @@ def _graph_arm(run: Run, board: Board, candidates: list[PassageKey]) -> _Graph:
             seed_share=MIX.seed_share,
         )
         mass = stage.hand_on(passages, kind=np.ndarray, most=len(subgraph.passages), check=_is_mass)
-        log_mass = np.log(mass + 1e-12)
-    bridged = bridge(run, subgraph, log_mass)
-    near = dict(zip(subgraph.passages, residual.tolist(), strict=True))
-    gathered = dict(zip(subgraph.passages, log_mass.tolist(), strict=True))
-    floor = float(log_mass.min())
-    # Rounding makes the order independent of the last bits, which differ between processors.
-    scores = {
-        key: round(
-            gathered.get(key, floor) + MIX.residual_weight * max(near.get(key, -1.0), bridged.near.get(key, -1.0)), 9
-        )
-        for key in sorted({*gathered, *bridged.near})
-    }
-    enter_graph(board, scores)
-    return _Graph(
-        scores,
-        dict(zip(subgraph.names, names.tolist(), strict=True)),
-        bridged.cosines | dict(zip(subgraph.passages, dense.tolist(), strict=True)),
-        any(anchor.alias_weight >= MIX.title_like for anchor in question.anchors),
-    )
+        return _Walked(dense, residual, np.log(mass + 1e-12), names)
 
 
 def _is_mass(values: Floats) -> str | None:
     return None if np.isfinite(values).all() and (values >= 0).all() else "it handed on masses that are no numbers"
-
-
-def _residual_lexical(run: Run, subgraph: Subgraph) -> Floats:
-    terms = question_terms(run.asked.residual, run.counts.languages)
-    hits = run.snapshot.lexical(terms, run.counts, 4 * len(subgraph.passages))
-    scores = {hit.key: hit.score for hit in hits}
-    return np.array([scores.get(key, 0.0) for key in subgraph.passages])
 
 
 def _gated(run: Run, board: Board, candidates: list[PassageKey], graph: _Graph) -> dict[PassageKey, float]:

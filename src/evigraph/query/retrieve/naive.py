@@ -4,7 +4,7 @@ where `fusion` says so."""
 from __future__ import annotations
 
 from evigraph.query.fusion import rrf
-from evigraph.query.retrieve.arms import Board, dense_arm, lexical_arm, ordered
+from evigraph.query.retrieve.arms import Board, dense_arm, ordered, plain_arms
 from evigraph.query.retrieve.plain import plain_scores
 from evigraph.query.run import Retrieved, Run
 from evigraph.query.strategy import strategy
@@ -12,12 +12,13 @@ from evigraph.query.strategy import strategy
 
 def retrieve(run: Run) -> Retrieved:
     board: Board = {}
-    dense = dense_arm(run, board)
     if strategy(run.request) != "hybrid":
+        dense = dense_arm(run, board)
         return Retrieved(
             passages=ordered(board, {key: board[key].vector_score or 0.0 for key in dense}), retrieval="dense"
         )
-    fused = rrf([(1.0, dense), (1.0, lexical_arm(run, board))])
+    dense, lexical = plain_arms(run, board)
+    fused = rrf([(1.0, dense), (1.0, lexical)])
     for key, score in fused.items():
         board[key].fused = score
     if run.request.fusion == "rrf":

@@ -20,8 +20,8 @@ from evigraph.store.rows import Tie
 LOOKED_UP = 400
 """Names looked up at once."""
 
-Ties = dict[tuple[PassageKey, str], float]
-"""Weights of (passage, name)."""
+Ties = dict[PassageKey, dict[str, float]]
+"""How closely each passage is tied to each name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,13 +46,20 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
             limit=MIX.per_anchor * max(1, len(anchors)),
         )
         inner = list(dict.fromkeys([*(row.passage for row in anchored), *candidates]))
-        ties = _ties(run.snapshot.ties(inner, least=MIX.name_like))
-        written = run.snapshot.capitalised(inner[: MIX.read])
+        with run.snapshot.beside(lambda: run.snapshot.capitalised(inner[: MIX.read])) as written_in:
+            ties = _ties(run.snapshot.ties(inner, least=MIX.name_like))
+            written = written_in()
+        nearest = _nearest(ties, inner, anchors)
+        # What is asked of these names below is in memory then.
+        run.snapshot.names([*sorted(set().union(*written.values())), *_in_turn(nearest)[:LOOKED_UP]])
         missed = _tie(ties, written, _subjects(run, written))
-        bridges = _bridges(run, ties, inner, missed)
+        bridges = _bridges(run, _nearest(ties, inner, anchors), missed)
         further = run.snapshot.mentions_of(bridges, per_name_limit=MIX.per_bridge, limit=MIX.per_bridge * MIX.bridges)
         outer = sorted({row.passage for row in further}.difference(inner))
-        ties |= _ties(run.snapshot.ties(outer, least=MIX.name_like))
+        # The walk compares the vectors of all of them.
+        with run.snapshot.beside(lambda: run.snapshot.passage_vectors([*inner, *outer])) as vectors_read:
+            ties |= _ties(run.snapshot.ties(outer, least=MIX.name_like))
+            vectors_read()
         subgraph = stage.hand_on(
             build([*inner, *outer], ties, anchors, missed),
             because="no passage mentions a name of the question",
@@ -64,18 +71,22 @@ def fetch_subgraph(run: Run, candidates: Sequence[PassageKey]) -> Subgraph:
     return subgraph
 
 
-def _ties(found: Iterable[Tie]) -> Ties:
-    """How closely each passage is tied to each name: by what its text says and by what it is about."""
-    return {(tie.passage, tie.name): tie.said + MIX.alias_weight * tie.about for tie in found}
+def _ties(found: Mapping[PassageKey, Sequence[Tie]]) -> Ties:
+    """What a passage's text says, and what it is about."""
+    return {
+        passage: {tie.name: tie.said + MIX.alias_weight * tie.about for tie in held} for passage, held in found.items()
+    }
 
 
 def _tie(ties: Ties, written: Mapping[PassageKey, Iterable[str]], subjects: Set[str]) -> set[str]:
     """Tie passages to what other passages are about and their own text names, where the extractor missed it; return
     these names."""
-    missed = {(passage, name) for passage, runs in written.items() for name in runs if name in subjects}
-    missed -= ties.keys()
-    ties.update(dict.fromkeys(sorted(missed), 1.0))
-    return {name for _, name in missed}
+    missed: set[str] = set()
+    for passage, runs in written.items():
+        new = subjects & set(runs) - ties[passage].keys()
+        ties[passage] |= dict.fromkeys(sorted(new), 1.0)
+        missed |= new
+    return missed
 
 
 def _misshapen(subgraph: Subgraph) -> str | None:
@@ -87,17 +98,18 @@ def _misshapen(subgraph: Subgraph) -> str | None:
 def build(passages: Sequence[PassageKey], ties: Ties, anchors: Sequence[Anchor], missed: Set[str]) -> Subgraph:
     """Assemble the matrix; `seeds` is the rarity of each anchor at its name's column."""
     ordered_passages = tuple(sorted(passages))
-    row_of = {key: position for position, key in enumerate(ordered_passages)}
-    names = tuple(sorted({name for _, name in ties}))
+    names = tuple(sorted({name for held in ties.values() for name in held}))
     column_of = {name: position for position, name in enumerate(names)}
-    cells = sorted(ties)
+    rows = [ties.get(passage, {}) for passage in ordered_passages]
     incidence = sparse.csr_matrix(
         (
-            [ties[cell] for cell in cells],
-            ([row_of[passage] for passage, _ in cells], [column_of[name] for _, name in cells]),
+            [weight for held in rows for weight in held.values()],
+            [column_of[name] for held in rows for name in held],
+            np.cumsum([0, *map(len, rows)]),
         ),
         shape=(len(ordered_passages), len(names)),
     )
+    incidence.sort_indices()
     seeds = np.zeros(len(names))
     for anchor in anchors:
         if anchor.key in column_of:
@@ -111,19 +123,29 @@ def _subjects(run: Run, written: Mapping[PassageKey, Iterable[str]]) -> set[str]
     return {name for name, info in known.items() if info.alias_weight >= MIX.subject}
 
 
-def _bridges(run: Run, ties: Ties, inner: Sequence[PassageKey], missed: Set[str]) -> list[str]:
+def _nearest(ties: Ties, inner: Sequence[PassageKey], anchors: Sequence[Anchor]) -> dict[str, int]:
+    """The names in the inner passages that the question does not hold, with the place of the first passage of each."""
+    named = {anchor.key for anchor in anchors}
+    nearest: dict[str, int] = {}
+    for place, passage in enumerate(inner):
+        for name in ties.get(passage, ()):
+            if name not in named:
+                nearest.setdefault(name, place)
+    return nearest
+
+
+def _in_turn(nearest: Mapping[str, int]) -> list[str]:
+    """Names by the place of their first passage."""
+    return sorted(nearest, key=lambda name: (nearest[name], name))
+
+
+def _bridges(run: Run, nearest: Mapping[str, int], missed: Set[str]) -> list[str]:
     """Names in the inner passages that lead elsewhere: rare ones, in passages that came first.
 
     A name is worth its rarity, at most 1, by the place of its first passage. So names are looked up place by place,
     until none further back could be among the best.
     """
-    anchors = {anchor.key for anchor in run.asked.anchors}
-    place = {key: position for position, key in enumerate(inner)}
-    nearest: dict[str, int] = {}
-    for passage, name in ties:
-        if name not in anchors:
-            nearest[name] = min(nearest.get(name, len(inner)), place[passage])
-    waiting = sorted(nearest, key=lambda name: (nearest[name], name))
+    waiting = _in_turn(nearest)
     worth: dict[str, float] = {}
     while waiting:
         batch, waiting = waiting[:LOOKED_UP], waiting[LOOKED_UP:]

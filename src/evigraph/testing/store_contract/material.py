@@ -264,7 +264,7 @@ def view(snapshot: Snapshot, vocabulary: Vocabulary) -> dict[str, Any]:
         "names": snapshot.names(names),
         "mentions_of": [(ids[row.passage], row.entity_id, row.name, row.role, row.weight) for row in mentions],
         "mentions_in": [(ids[row.passage], row.entity_id, row.name, row.role) for row in snapshot.mentions_in(keys)],
-        "ties": [(ids[tie.passage], *tie[1:]) for tie in snapshot.ties(keys)],
+        "ties": {ids[key]: held for key, held in snapshot.ties(keys).items()},
         "entity_ids": snapshot.entity_ids(names),
         "nearest_entities": _rounded(snapshot.nearest_entities(vector, ALL)),
         "nearest_assertions": _rounded(snapshot.nearest_assertions(vector, ALL)),
