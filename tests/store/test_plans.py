@@ -72,6 +72,7 @@ def plan(store: Store, read: Callable[[Snapshot], Any]) -> list[tuple[str, int, 
     ("read", "tables"),
     [
         (lambda snapshot: snapshot.mentions_in(KEYS), ["by_passage"]),
+        (lambda snapshot: snapshot.ties(KEYS), ["by_passage"]),
         (lambda snapshot: snapshot.assertions_in(KEYS, limit=10), ["by_passage"]),
         (
             lambda snapshot: snapshot.assertions_of(["x:name17"], per_node_limit=5, limit=5),
