@@ -38,7 +38,7 @@ BASELINE = "hybrid-rrf"
 NAMES = {
     "dense": "dense",
     "bm25": "BM25",
-    BASELINE: "own hybrid (RRF)",
+    BASELINE: "own hybrid",
     "keyword_lookup": "`keyword_lookup`",
     "local": "`local`",
     "global": "`global`",
@@ -101,7 +101,7 @@ SETS = (
 INTRO = """\
 How well each mode ranks the documents that a question needs, on development sets. Metrics are means in percent over
 the questions that have gold documents. The last column is what a row gains over own hybrid, in points, paired by
-question, with the 95 % bootstrap interval; own hybrid is `naive` with `hybrid`: dense and BM25 by reciprocal rank, no
+question, with the 95 % bootstrap interval; own hybrid is `naive` with `hybrid`: dense and BM25 by standard score, no
 graph. Times are of one retrieval, one question at a time. No chat model took part. Read the last section before
 quoting anything."""
 

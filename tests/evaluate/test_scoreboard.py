@@ -140,8 +140,8 @@ def test_every_set_and_row_is_measured_and_the_page_comes_from_the_cases_alone(m
     assert measured.opened == ["small", "drawn"]
     rows = table_of(page, "small")
     assert [row[0] for row in rows[2:11]] == [*measured.board.NAMES.values(), "Theirs"]
-    assert "| own hybrid (RRF) |" in page and "recall@5 beside own hybrid (RRF)" in page
-    assert "nDCG@10 beside own hybrid (RRF)" in page
+    assert "| own hybrid |" in page and "recall@5 beside own hybrid" in page
+    assert "nDCG@10 beside own hybrid" in page
     assert "4 documents, corpus `" in page and "; 2 questions; hash-64; evigraph 0.1.0, code `" in page
     assert "`python tools/scoreboard.py --only small`" in page
     assert "| recall@5 | one (1) | two (1) |" in page
