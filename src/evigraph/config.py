@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     cache_bytes: int = Field(
         256_000_000,
         ge=0,
-        description="Memory for rows of the store read before; with 0 every query reads all of its rows anew.",
+        description="Memory for rows of the store read before; below 16 MB every query reads all of its rows anew.",
     )
     threads: int = Field(2, ge=1, le=64, description="CPU threads of the local embedder.")
     max_file_bytes: int = Field(50_000_000, ge=1, description="Larger input files are refused.")

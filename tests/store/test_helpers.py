@@ -70,3 +70,9 @@ def test_nothing_is_left_running(helpers: Helpers) -> None:
 def test_without_threads_work_is_done_by_who_asks() -> None:
     with Helpers(0).beside(threading.current_thread) as thread:
         assert thread() is threading.current_thread()
+
+
+def test_closed_helpers_leave_the_work_to_who_asks(helpers: Helpers) -> None:
+    helpers.close()
+    with helpers.beside(threading.current_thread) as thread:
+        assert thread() is threading.current_thread()

@@ -12,9 +12,12 @@ import pytest
 
 from evigraph import Evigraph
 from evigraph.config import Settings
-from evigraph.store import rowcache
+from evigraph.errors import StoreError
+from evigraph.store import Snapshot, rowcache
+from evigraph.store.keys import PassageKey, revision_key
 from evigraph.store.rowcache import ENTRY_BYTES, RowCache, size_of
 from evigraph.testing.models import HashEmbedder
+from evigraph.types import DocumentFilter
 
 TEXTS = {"a": "Acme Corp bought Birch Ltd in Oslo.", "b": "Acme Corp sold Birch Ltd to Cedar Inc."}
 
@@ -51,7 +54,7 @@ def _statements(graph: Evigraph, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_is_used_stays_and_what_is_not_goes() -> None:
-    each = ENTRY_BYTES + size_of("x" * 100)
+    each = ENTRY_BYTES + size_of(0) + size_of("x" * 100)
     cache = RowCache(20 * each)
     for number in range(100):
         cache.keep("kind", {number: "x" * 100})
@@ -177,3 +180,126 @@ def test_merges_are_seen_at_once(open_graph: Callable[..., Evigraph]) -> None:
 
 def test_the_default_is_that_of_the_settings() -> None:
     assert Settings().cache_bytes == rowcache.DEFAULT_BYTES
+
+
+# --------------------------------------------------------------------------- what a fact depends on
+
+
+KEYS = [PassageKey(revision_key(name, 1), 0) for name in sorted(TEXTS)]
+
+
+def test_a_limit_is_that_of_the_reader(open_graph: Callable[..., Evigraph]) -> None:
+    graph = _indexed(open_graph())
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        assert len(snapshot.assertions_in(KEYS, limit=1)) == 1
+        assert len(snapshot.assertions_in(KEYS, limit=100)) > 1
+        rows = snapshot.mentions_of(["acme corp"], per_name_limit=1, limit=9)
+        assert len(rows) == 1 < len(snapshot.mentions_of(["acme corp"], per_name_limit=9, limit=9))
+        light, heavy = snapshot.ties(KEYS), snapshot.ties(KEYS, least=1.1)
+        assert light != heavy
+
+
+def test_a_merge_changes_what_passages_name(open_graph: Callable[..., Evigraph]) -> None:
+    graph = _indexed(open_graph())
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        ids = {row.name: row.entity_id for row in snapshot.mentions_in(KEYS)}
+        before = _told(snapshot)
+    merge = graph.entities.merge([ids["Acme Corp"], ids["Birch Ltd"]], canonical=ids["Acme Corp"])
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        assert ids["Birch Ltd"] not in {row.entity_id for row in snapshot.mentions_in(KEYS)}
+        assert "birch ltd" not in {tie.name for ties in snapshot.ties(KEYS).values() for tie in ties}
+        sides = {side for item in snapshot.assertions_in(KEYS, limit=99) for side in (item.source, item.target)}
+        assert ids["Birch Ltd"] not in sides
+        assert snapshot.names(["birch ltd"]) == {}
+    graph.entities.unmerge(merge.merge_id)
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        assert _told(snapshot) == before
+
+
+def test_a_vector_is_one_of_its_model_and_nobody_changes_it(open_graph: Callable[..., Evigraph]) -> None:
+    graph = _indexed(open_graph())
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        vectors = snapshot.passage_vectors(KEYS)
+        assert list(vectors) == KEYS
+        with pytest.raises(ValueError, match="read-only"):
+            vectors[KEYS[0]][:] = 0
+        snapshot.model = "another"
+        assert snapshot.passage_vectors(KEYS) == {}
+
+
+@pytest.mark.parametrize("narrow", [{"document_filter": DocumentFilter(document_ids=("a",))}, {"as_of": 1}])
+def test_names_and_profiles_are_those_of_the_scope(open_graph: Callable[..., Evigraph], narrow: dict[str, Any]) -> None:
+    graph = open_graph()
+    for name in sorted(TEXTS):  # a generation each
+        graph.index({"document_id": name, "title": name, "text": TEXTS[name]})
+    first = graph.store.documents(graph.workspace, as_of=None)[0]
+    if "as_of" in narrow:
+        narrow = {"as_of": first.generation}
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        whole = _told(snapshot)
+    with graph.store.snapshot(graph.workspace, **narrow) as snapshot:
+        assert snapshot.names(["acme corp"])["acme corp"].passages == 1
+        assert {row.passage for row in snapshot.mentions_of(["acme corp"], per_name_limit=9, limit=9)} == {KEYS[0]}
+        assert [profile.passage_count for profile in snapshot.profiles([_acme(snapshot)]).values()] == [1]
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        assert _told(snapshot) == whole
+        assert snapshot.names(["acme corp"])["acme corp"].passages == 2
+    with graph.store.snapshot("elsewhere") as snapshot:
+        assert snapshot.names(["acme corp"]) == {}
+        assert snapshot.mentions_in(KEYS) == []
+        assert snapshot.chunks(KEYS) == {}
+
+
+def _told(snapshot: Snapshot) -> tuple[Any, ...]:
+    names = ["acme corp", "birch ltd"]
+    return (
+        snapshot.names(names),
+        snapshot.mentions_of(names, per_name_limit=9, limit=9),
+        snapshot.mentions_in(KEYS),
+        snapshot.ties(KEYS),
+        snapshot.assertions_in(KEYS, limit=99),
+        snapshot.profiles([_acme(snapshot)]),
+    )
+
+
+def _acme(snapshot: Snapshot) -> str:
+    return next(row.entity_id for row in snapshot.mentions_in(KEYS) if row.name == "Acme Corp")
+
+
+# --------------------------------------------------------------------------- room and end
+
+
+def test_a_key_weighs_its_text() -> None:
+    cache = RowCache(100_000)
+    cache.keep("kind", dict.fromkeys((f"{number}" * 10_000 for number in range(30)), None))
+    assert cache.bytes <= cache.capacity
+    assert len(cache.found("kind", (f"{number}" * 10_000 for number in range(30)))) < 10
+
+
+def test_less_room_forgets(open_graph: Callable[..., Evigraph]) -> None:
+    graph = _indexed(open_graph())
+    graph.retrieve("What did Acme Corp buy?")
+    assert graph.store.connection.shared.cache.bytes > 0
+    other = open_graph(cache_bytes=1_000)
+    assert graph.store.connection.shared.cache is other.store.connection.shared.cache
+    other.retrieve("What did Acme Corp buy?")
+    assert other.store.connection.shared.cache.bytes == 0
+
+
+def test_a_closed_engine_tells_nothing(open_graph: Callable[..., Evigraph]) -> None:
+    graph = _indexed(open_graph())
+    other = open_graph()
+    other.retrieve("What did Acme Corp buy?")
+    other.close()
+    with pytest.raises(StoreError, match="closed"):
+        other.retrieve("What did Acme Corp buy?")
+    graph.close()
+    assert graph.store.connection.shared.cache.bytes == 0
+
+
+def test_a_passage_has_one_cosine(open_graph: Callable[..., Evigraph]) -> None:
+    graph = _indexed(open_graph())
+    vector = graph.embedder.embed(["What did Acme Corp buy?"])[0]
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        near = {hit.key: hit.score for hit in snapshot.nearest_passages(vector, 9)}
+        assert near == {key: scores[0] for key, scores in snapshot.similarities([vector], list(near)).items()}

@@ -58,8 +58,7 @@ class Connection:
 
         Raises `StoreError` once closed: a new client would open the folder without its lock.
         """
-        if self._closed:
-            raise StoreError("the store is closed", hint="open it again")
+        self.check_open()
         if self._given is not None:
             return self._given
         client = getattr(self._local, "client", None)
@@ -69,6 +68,11 @@ class Connection:
             with self._guard:
                 self._opened.append(client)
         return client
+
+    def check_open(self) -> None:
+        """Raises `StoreError` once closed."""
+        if self._closed:
+            raise StoreError("the store is closed", hint="open it again")
 
     @property
     def shares_client(self) -> bool:
@@ -145,6 +149,7 @@ class FolderLock:
         with self._registry:
             self.users -= 1
             if self.users == 0:
+                self.shared.cache.clear()
                 del self._held[self.folder]
                 os.close(self._handle)
 

@@ -36,9 +36,10 @@ class Helpers:
             return
         try:
             begun = self._pool.submit(work)
-        except BaseException:
+        except RuntimeError:  # the engine was closed meanwhile, which the work will find out
             self._free.release()
-            raise
+            yield functools.cache(work)
+            return
         begun.add_done_callback(lambda _: self._free.release())
         try:
             yield begun.result

@@ -16,6 +16,8 @@ from evigraph.types import Chunk
 K1 = 1.2
 B = 0.75
 """BM25 parameters (Robertson and Zaragoza, 2009)."""
+DIGITS = 6
+"""Of a cosine: the engine adds in single precision, we in double, and a passage has but one cosine."""
 
 
 class _Label(NamedTuple):
@@ -39,7 +41,8 @@ class PassageReading(Reading):
               AND (level = 0 OR {{summaries:Bool}}) AND revision_key IN {self.scope.revisions}
             ORDER BY score DESC, revision_key, passage_index LIMIT {{limit:UInt32}}"""
         bound = {"vector": vector.tolist(), "limit": limit, "summaries": summaries}
-        return _hits(self._rows(sql, model=self.model, **bound))
+        hits = _hits(self._rows(sql, model=self.model, **bound))
+        return [Hit(key=hit.key, score=round(hit.score, DIGITS)) for hit in hits]
 
     def passage_keys(self, limit: int) -> list[PassageKey]:
         """Passages of document text, by key."""
@@ -64,9 +67,8 @@ class PassageReading(Reading):
         stored = self.passage_vectors(keys)
         if not stored or not len(vectors):
             return dict.fromkeys(stored, ())
-        # Of 64 bits, the digits that are kept do not depend on the order in which a processor adds.
         cosines = np.array(list(stored.values()), dtype=np.float64) @ np.array(vectors, dtype=np.float64).T
-        return dict(zip(stored, map(tuple, cosines.round(9).tolist()), strict=True))
+        return dict(zip(stored, map(tuple, cosines.round(DIGITS).tolist()), strict=True))
 
     def passage_vectors(self, keys: Sequence[PassageKey]) -> dict[PassageKey, NDArray[np.float32]]:
         """Stored unit vectors of the given passages."""
@@ -77,7 +79,10 @@ class PassageReading(Reading):
             SELECT revision_key, passage_index, vector FROM passage_vectors
             WHERE workspace = {{workspace:String}} AND model = {{model:String}} AND {BY_KEY}"""
         rows = self._rows(sql, model=self.model, keys=keys)
-        return {PassageKey(key, index): np.asarray(vector, dtype=np.float32) for key, index, vector in rows}
+        vectors = {PassageKey(key, index): np.asarray(vector, dtype=np.float32) for key, index, vector in rows}
+        for vector in vectors.values():
+            vector.setflags(write=False)  # every query is handed the same one
+        return vectors
 
     def lexical(self, terms: Sequence[str], counts: ScopeCounts, limit: int) -> list[Hit]:
         """BM25 with the statistics of the scope, best first, ties by key."""

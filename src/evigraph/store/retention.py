@@ -122,7 +122,6 @@ def _vanishing(store: Store, tables: Sequence[str]) -> Iterator[None]:
         for table in tables:
             store.command(f"ALTER TABLE {table} MODIFY SETTING old_parts_lifetime = 0")
         yield
-        store.forget_rows()
         _wait_until_vanished(store, tables)
     finally:
         for table in tables:

@@ -17,8 +17,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 DEFAULT_BYTES = 256_000_000
-ENTRY_BYTES = 200
-"""What the key of an entry and its places in two tables take, about."""
+LEAST_BYTES = 16_000_000
+"""What one query may need; with less, reading ahead would be for nothing."""
+ENTRY_BYTES = 150
+"""What the places of an entry in two tables take, about."""
 
 
 class RowCache:
@@ -60,10 +62,16 @@ class RowCache:
 
     def keep(self, kind: Hashable, facts: Mapping[K, V]) -> None:
         """Keep facts, which nobody may change from now on."""
-        weighed = [(key, (fact, ENTRY_BYTES + size_of(fact))) for key, fact in facts.items()]
+        weighed = [(key, (fact, ENTRY_BYTES + size_of(key) + size_of(fact))) for key, fact in facts.items()]
         with self._guard:
             for key, entry in weighed:
                 self._enter(kind, key, entry)
+
+    def resize(self, capacity: int) -> None:
+        """Take other room from now on; what is kept is forgotten where it is less."""
+        if capacity < self.capacity:
+            self.clear()
+        self.capacity = capacity
 
     def clear(self) -> None:
         """Forget everything, as when rows were removed."""

@@ -17,7 +17,7 @@ from evigraph.store.helpers import Helpers
 from evigraph.store.keys import revision_key
 from evigraph.store.migrations import migrate
 from evigraph.store.reading import Means
-from evigraph.store.rowcache import DEFAULT_BYTES, RowCache
+from evigraph.store.rowcache import DEFAULT_BYTES, LEAST_BYTES, RowCache
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
 from evigraph.store.scopes import KeptScopes
 from evigraph.store.snapshot import Snapshot
@@ -33,14 +33,14 @@ STATES_KEPT = 32
 def open_store(dsn: str | None = None, *, client: Any = None, cache_bytes: int = DEFAULT_BYTES) -> Store:
     """Open a store by DSN or folder, or around a caller's `clickhouse-connect` client; migrate it if it is older.
     `cache_bytes` bounds the memory for rows read before, which all engines on one embedded store share: the last one
-    opened decides."""
+    opened decides; less than `LEAST_BYTES` counts as none."""
     connection = Connection(dsn, client=client)
-    connection.shared.cache.capacity = cache_bytes
     try:
         with connection.opening() as alone:
             with translated():
                 migrate(connection.client, alone=alone)
             store = Store(connection)
+            connection.shared.cache.resize(cache_bytes)
             if alone:
                 store.fail_interrupted_jobs()
                 store.scopes.sweep()
@@ -140,6 +140,7 @@ class Store(Database):
         def resolve() -> int:
             return self.generation(workspace) if as_of is None else self.generation_at(workspace, as_of)
 
+        self.connection.check_open()
         with self._pins.hold(workspace, resolve) as generation, self.scopes.lease() as keep:
             scope = Scope(
                 workspace=workspace,
@@ -161,7 +162,8 @@ class Store(Database):
         """What all snapshots share, or one of its own for each where nothing is to last. Nothing does behind a server:
         another replica may not have all rows of a generation yet."""
         shared = self.connection.shared.cache
-        return shared if shared.capacity and self.connection.folder is not None else RowCache()
+        lasts = shared.capacity >= LEAST_BYTES and self.connection.folder is not None
+        return shared if lasts else RowCache(LEAST_BYTES)
 
     def wait_for_pins(self, workspace: str, before: int) -> None:
         """Block until no running query of this process reads a generation older than `before`. Raises `ConflictError`
