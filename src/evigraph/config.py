@@ -1,14 +1,21 @@
-"""Settings: keyword arguments, then `EVIGRAPH_*` environment variables, then a TOML file (`EVIGRAPH_CONFIG`, default
-`evigraph.toml` where it exists), then the defaults below. Secrets are never echoed."""
+"""Settings: keyword arguments, then `EVIGRAPH_*` environment variables, then a TOML file (the one that
+`EVIGRAPH_CONFIG` names, which must exist, else `evigraph.toml` where it exists), then the defaults below. Secrets are
+never echoed."""
 
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from evigraph.errors import InvalidValue
+
+FILE = "evigraph.toml"
+"""Read from the current folder where `EVIGRAPH_CONFIG` names no other."""
 
 
 class FurtherEmbedder(BaseModel):
@@ -29,7 +36,11 @@ class FurtherEmbedder(BaseModel):
 
 
 class Settings(BaseSettings):
-    """All settings of one engine. Field `chat_url` is variable `EVIGRAPH_CHAT_URL` and TOML key `chat_url`."""
+    """All settings of one engine. Field `chat_url` is variable `EVIGRAPH_CHAT_URL` and TOML key `chat_url`.
+
+    Raises `InvalidValue` where the settings file cannot be read or is not TOML, and pydantic's `ValidationError`, or
+    pydantic-settings' `SettingsError` for a variable that should be JSON, where a value is wrong.
+    """
 
     model_config = SettingsConfigDict(env_prefix="EVIGRAPH_", extra="forbid", frozen=True)
 
@@ -132,5 +143,27 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        toml = Path(os.environ.get("EVIGRAPH_CONFIG", "evigraph.toml"))
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml)
+        return init_settings, env_settings, _FileSource(settings_cls, _read_file())
+
+
+class _FileSource(InitSettingsSource):
+    """What the settings file says. pydantic-settings keeps sources apart by the names of their classes."""
+
+
+def _read_file() -> dict[str, Any]:
+    """The settings file's table, empty where there is none and none is named. Raises `InvalidValue`."""
+    named = os.environ.get("EVIGRAPH_CONFIG")
+    if not named and not Path(FILE).is_file():
+        return {}
+    file = Path(named or FILE)
+    try:
+        return tomllib.loads(file.read_bytes().decode("utf-8"))
+    except OSError as error:
+        hint = "correct EVIGRAPH_CONFIG, or unset it" if named else "check that it may be read"
+        problem = f"cannot be read: {error.strerror}"
+    except UnicodeDecodeError as error:
+        problem, hint = f"is not valid TOML: not UTF-8 at byte {error.start + 1}", "write it as UTF-8"
+    except tomllib.TOMLDecodeError as error:
+        problem, hint = f"is not valid TOML: {error}", "correct it, or set EVIGRAPH_CONFIG to another"
+    # Outside of the handlers, so that no cause repeats what the file holds: it may be secret.
+    raise InvalidValue(f"the settings file {file} {problem}", hint=hint)

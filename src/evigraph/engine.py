@@ -74,6 +74,7 @@ class Evigraph:
         self.data = None if client is not None else str(data or self.settings.data)
         self.store: Store = open_store(self.data, client=client, cache_bytes=self.settings.cache_bytes)
         self._cache = ContextCache()
+        self.store.remember(self._cache)
         self._boundary: Boundary | None = None
         self._models = Models(
             self.settings,
@@ -193,9 +194,7 @@ class Evigraph:
 
     def prune(self) -> PruneReport:
         """Remove superseded and unpublished rows for good; `as_of` before this generation is refused afterwards."""
-        report = prune(self.store, self.workspace)
-        self._cache.clear()
-        return report
+        return prune(self.store, self.workspace)
 
     def reembed(self, *, progress: Callable[[Progress], None] | None = None) -> int:
         """Embed the workspace with the configured model, then switch to it; return the generation of the switch. What

@@ -175,7 +175,9 @@ def test_the_demo_s_questions_are_labelled_ones() -> None:
         assert f'"{question}"' in labelled
 
 
-def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def labelled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small labelled corpus, and a quick embedder to measure with."""
     corpus = folder / "labelled"
     corpus.mkdir()
     (corpus / "corpus.jsonl").write_text(
@@ -188,6 +190,10 @@ def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch:
     )
     quick = lambda settings: __import__("evigraph.testing.models", fromlist=["x"]).HashEmbedder()  # noqa: E731
     monkeypatch.setattr("evigraph.wiring.make_embedder", quick)
+    return corpus
+
+
+def test_eval_measures_a_small_corpus(folder: Path, labelled: Path, invoke: Invoke) -> None:
     done = invoke("eval", "labelled", "--mode", "naive", "--mode", "bm25", "--output", "cases.jsonl")
     assert done.code == 0, done.err
     assert "recall@5" in done.out and "bm25" in done.out
@@ -204,6 +210,63 @@ def test_eval_measures_a_small_corpus(folder: Path, invoke: Invoke, monkeypatch:
     assert invoke("eval", "labelled", "--set", "rerank=maybe").code == 1
     assert invoke("eval", "labelled", "--set", "mode=mix").code == 2
     assert invoke("eval", "labelled", "--set", "reranks=true").code == 1
+
+
+@pytest.mark.parametrize("output", ["none/o.jsonl", ".", ""])
+@pytest.mark.parametrize("routing", [True, False])
+def test_eval_refuses_an_output_before_anything_runs(
+    output: str, routing: bool, labelled: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (labelled / "routes.jsonl").write_text('{"question": "Who?", "route": "local"}\n')
+    monkeypatch.setattr("evigraph.engine.Evigraph", None)  # nobody is to call it
+    done = invoke("eval", "labelled", *(("--routing", "labelled/routes.jsonl") if routing else ()), "--output", output)
+    assert done.code == 1
+    assert "cannot be written" in done.err and "hint:" in done.err and "fault" not in done.err
+    assert done.out == ""
+
+
+def test_eval_shows_what_it_measured_although_the_file_cannot_be_written(
+    folder: Path, labelled: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evigraph.files.check_output", lambda _: None)
+    done = invoke("eval", "labelled", "--mode", "naive", "--output", "none/o.jsonl")
+    assert done.code == 1
+    assert "recall@5" in done.out
+    assert "none/o.jsonl cannot be written" in done.err
+    machine = invoke("eval", "labelled", "--mode", "naive", "--output", "none/o.jsonl", "--json")
+    assert machine.json["error"]["code"] == "invalid_value"
+
+
+def test_eval_writes_routes_through_a_link(folder: Path, labelled: Path, invoke: Invoke) -> None:
+    (labelled / "routes.jsonl").write_text('{"question": "Who?", "route": "local"}\n')
+    (folder / "link").symlink_to("real")
+    assert invoke("eval", "labelled", "--routing", "labelled/routes.jsonl", "--output", "link").code == 0
+    assert (folder / "link").is_symlink()
+    assert '"case": "routing"' in (folder / "real").read_text()
+
+
+@pytest.mark.parametrize(
+    ("questions", "said"),
+    [
+        (b"", "labelled holds no question"),
+        (b"\n\n", "labelled holds no question"),
+        (b'{"question": "?", "answers": 5}', "questions.jsonl:1: field 'answers'"),
+        (b'{"question": "\xff"}', "questions.jsonl:1: not UTF-8"),
+    ],
+)
+def test_eval_refuses_questions_that_cannot_be_measured(
+    questions: bytes, said: str, labelled: Path, invoke: Invoke
+) -> None:
+    (labelled / "questions.jsonl").write_bytes(questions)
+    done = invoke("eval", "labelled")
+    assert done.code == 1
+    assert said in done.err and "hint:" in done.err and "fault" not in done.err
+
+
+def test_eval_of_routes_needs_no_other_questions(labelled: Path, invoke: Invoke) -> None:
+    (labelled / "questions.jsonl").write_text("")
+    (labelled / "routes.jsonl").write_text('{"question": "Who?", "route": "local"}\n')
+    assert invoke("eval", "labelled", "--routing", "labelled/routes.jsonl").code == 0
 
 
 def test_ask_passes_on_what_was_given_and_nothing_else() -> None:

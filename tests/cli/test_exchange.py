@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -82,6 +83,9 @@ def test_export_and_import_again(invoke: Invoke, graph: Path, tmp_path: Path) ->
 def test_export_refuses_what_it_cannot_write(invoke: Invoke, tmp_path: Path) -> None:
     assert invoke("export", "--format", "rdf", "-o", str(tmp_path / "x")).code == 1
     assert invoke("export", "-o", str(tmp_path / "no" / "x")).code == 1
+    folder = invoke("export", "-o", str(tmp_path))
+    assert folder.code == 1
+    assert "Is a directory" in folder.err and "hint:" in folder.err and "fault" not in folder.err
     assert invoke("export", "--json").code == 2
     assert list(tmp_path.glob("x*")) == []
 
@@ -93,6 +97,36 @@ def test_export_writes_to_standard_output(graph: Path, tmp_path: Path) -> None:
     kinds = [json.loads(line)["kind"] for line in done.out.splitlines()]
     assert kinds[:3] == ["graph", "document", "text"]
     assert "assertion" in kinds
+
+
+def test_export_writes_through_links_and_into_pipes(invoke: Invoke, graph: Path, tmp_path: Path) -> None:
+    invoke("import", str(graph))
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "g.jsonl").write_text("old")
+    (tmp_path / "link.jsonl").symlink_to("real/g.jsonl")
+    assert invoke("export", "-o", "link.jsonl").code == 0
+    assert (tmp_path / "link.jsonl").is_symlink()
+    written = (tmp_path / "real" / "g.jsonl").read_bytes()
+    assert json.loads(written.splitlines()[0])["kind"] == "graph"
+    os.mkfifo(tmp_path / "pipe")
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    assert invoke("export", "-o", "pipe").code == 0
+    reader.join()
+    assert read == [written]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_export_to_the_name_of_standard_output_keeps_what_is_there(graph: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("kept\n")
+    (tmp_path / "stdout").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, which a fault here would replace
+    with (tmp_path / "log").open("ab") as log:
+        command = [sys.executable, "-m", "evigraph.cli", "export", "-o", "stdout"]
+        subprocess.run(command, cwd=tmp_path, stdout=log, stderr=subprocess.DEVNULL, timeout=120, check=True)
+    kept, first = (tmp_path / "log").read_text().splitlines()
+    assert kept == "kept"
+    assert json.loads(first)["kind"] == "graph"
 
 
 def test_both_go_through_a_server(graph: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import evigraph
+from evigraph.cli import main
 
 from .conftest import start
 
@@ -114,3 +116,54 @@ def test_a_closed_pipe_is_no_trace(tmp_path: Path) -> None:
     command = f"{sys.executable} -m evigraph.cli --help | true"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["version", "version --json", "eval --help", "export"])
+def test_standard_output_without_space_is_an_error_and_no_trace(tmp_path: Path, arguments: str) -> None:
+    done = shell(f"{arguments} > /dev/full", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: nothing more can be written: No space left on device\nhint: "), done.stderr
+    assert done.stderr.count("\n") == 2
+
+
+def test_an_error_is_told_although_standard_output_takes_nothing(tmp_path: Path) -> None:
+    for redirection in ("> /dev/full", ">&-"):
+        done = shell(f"eval nowhere --json {redirection}", tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: nowhere is not a folder\nhint: "), done.stderr
+        assert done.stderr.count("\n") == 2
+
+
+def test_standard_output_may_be_closed(tmp_path: Path) -> None:
+    done = shell("version >&-", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    export = shell("export >&-", tmp_path)
+    assert export.returncode == 1
+    assert export.stderr == "error: standard output is closed\nhint: name a file with --output\n"
+
+
+def test_faults_are_told_apart_from_a_full_disk() -> None:
+    full = main.explained(OSError(errno.ENOSPC, "No space left on device"))
+    assert "fault" not in full.hint
+    for fault in (OSError(errno.ENOENT, "No such file or directory"), ValueError("x")):
+        assert "fault of evigraph" in main.explained(fault).hint
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        ("EVIGRAPH_CONFIG", "typo.toml", "typo.toml"),
+        ("EVIGRAPH_CONFIG", ".", "settings file . "),
+        ("EVIGRAPH_EMBEDDERS", "{bad", "EVIGRAPH_EMBEDDERS"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_named(tmp_path: Path, variable: str, value: str, named: str) -> None:
+    done = start("documents", cwd=tmp_path, **{variable: value})
+    assert done.code == 1
+    assert named in done.err and "hint:" in done.err and "fault" not in done.err
+    assert not (tmp_path / "evigraph-data").exists()
+
+
+def shell(arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = f"{sys.executable} -m evigraph.cli {arguments}"
+    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=120, check=False)

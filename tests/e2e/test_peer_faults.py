@@ -4,6 +4,7 @@ replacement doubles, repeated indexing that changes vectors, and text that outli
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from evigraph import Evigraph
 from evigraph.config import Settings
 from evigraph.ingest.extractors import make_extractor
 from evigraph.query.retrieve import RETRIEVERS
+from evigraph.testing.models import HashEmbedder
 from evigraph.types import Mode
 from evigraph.wire import answer_to_wire
 from small import PUMPS, OneStore, RuleExtractor, item
@@ -174,3 +176,42 @@ def test_deleted_text_is_nowhere_after_a_prune(store: OneStore, tmp_path: Path) 
         assert list(files_with(store.folder, word)) == []
         assert word not in repr(vars(graph._cache))
     assert graph.ask("Who delivered pumps to Lowani?").citations
+
+
+def test_deleted_text_is_in_no_memory_of_the_process_after_a_prune(store: OneStore) -> None:
+    """Two engines on one folder were asked about it, and one of them prunes: no object of the process holds the word,
+    which the test itself keeps in two halves."""
+    halves = ("Qz" + marker()[:6], "vor" + marker()[:6])
+    graphs = [store.engine("forgotten", embedder=HashEmbedder(32)) for _ in range(2)]
+
+    def used() -> int:
+        name = "".join(halves)
+        text = f"{name} Vane delivered pumps to Tarn."
+        graphs[0].index([{"document_id": "a", "text": text}, {"document_id": "b", "text": "Hana Sefu came to Lowani."}])
+        for graph in graphs:
+            for mode in MODES:
+                for options in ({}, {"context_only": True}):
+                    graph.ask(f"What did {name} Vane deliver to Tarn?", mode=mode, **options)
+        return len(holders(halves))
+
+    assert used() > 0
+    graphs[0].delete("a")
+    graphs[0].prune()
+    assert holders(halves) == []
+
+
+def holders(halves: tuple[str, str]) -> list[str]:
+    """Objects of the process that hold a text with both halves, one after the other."""
+    gc.collect()
+    return [
+        f"{type(holder).__name__}: {type(held).__name__}"
+        for holder in gc.get_objects()
+        for held in gc.get_referents(holder)
+        if isinstance(held, str | bytes) and _holds(held, halves)
+    ]
+
+
+def _holds(text: str | bytes, halves: tuple[str, str]) -> bool:
+    shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    at = shown.casefold().find(halves[0].casefold())
+    return at >= 0 and shown[at + len(halves[0]) :].casefold().startswith(halves[1].casefold())

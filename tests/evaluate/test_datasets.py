@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evigraph.errors import CorruptDocument, EvigraphError, InvalidValue, MissingFile
+from evigraph.errors import CorruptDocument, EvigraphError, InvalidValue, MissingFile, ReadError
 from evigraph.evaluate.datasets import Question, corpus_hash, load_dataset, sample
 
 CORPUS = [{"id": "p1", "title": "Ada", "text": "Ada wrote."}, {"id": "p2", "title": "Bo", "text": "Bo sang."}]
@@ -168,14 +168,128 @@ def test_hipporag_layout_with_supporting_facts(tmp_path: Path) -> None:
         ),
         ({"x_corpus.json": "{}", "x.json": "[]"}, CorruptDocument, "not an array"),
         ({"x_corpus.json": "[", "x.json": "[]"}, CorruptDocument, r"x_corpus.json"),
+        ({"corpus.jsonl": "", "questions.jsonl": '{"question": "?"}'}, InvalidValue, "holds no document"),
+        ({"corpus/.hidden": "", "questions.jsonl": '{"question": "?"}'}, InvalidValue, "holds no document"),
+        ({"corpus.jsonl": "[" * 100_000, "questions.jsonl": ""}, CorruptDocument, r"corpus.jsonl:1"),
+        ({"corpus.jsonl": '{"id": ' + "1" * 5_000 + "}", "questions.jsonl": ""}, CorruptDocument, r"corpus.jsonl:1"),
+        ({"x_corpus.json": "[" * 100_000, "x.json": "[]"}, CorruptDocument, r"x_corpus.json"),
     ],
 )
 def test_malformed_folders(tmp_path: Path, files: dict[str, str], error: type[EvigraphError], message: str) -> None:
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(error, match=message) as caught:
         load_dataset(tmp_path)
     assert caught.value.hint
+
+
+OWN = {"corpus.jsonl": '{"id": "p1", "text": "t"}', "questions.jsonl": '{"question": "?"}'}
+BEIR = {
+    "corpus.jsonl": '{"_id": "p1", "text": "t"}',
+    "queries.jsonl": '{"_id": "q", "text": "?"}',
+    "qrels/test.tsv": "q\tp1\t1\n",
+}
+HIPPORAG = {"x_corpus.json": '[{"title": "T", "text": "t"}]', "x.json": '[{"question": "?"}]'}
+
+
+@pytest.mark.parametrize(("files", "name"), [(files, name) for files in (OWN, BEIR, HIPPORAG) for name in files])
+@pytest.mark.parametrize("wrong", [b"\xff", b"\xe9 latin-1", "utf-16".encode("utf-16")])
+def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path, files: dict[str, str], name: str, wrong: bytes) -> None:
+    for each, text in files.items():
+        (tmp_path / each).parent.mkdir(exist_ok=True)
+        (tmp_path / each).write_text(text, encoding="utf-8")
+    assert load_dataset(tmp_path).questions
+    (tmp_path / name).write_bytes(wrong)
+    with pytest.raises(CorruptDocument, match=rf"{Path(name).name}.*not UTF-8") as caught:
+        load_dataset(tmp_path)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("files", [OWN, HIPPORAG])
+def test_a_file_that_may_not_be_read_is_named(
+    tmp_path: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each, text in files.items():
+        (tmp_path / each).write_text(text, encoding="utf-8")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ReadError, match=r"corpus.jsonl? cannot be read: Permission denied"):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"answer": {"text": "Ada"}}, "field 'answer' is neither a text nor"),
+        ({"answer": ["Ada", None]}, "field 'answer' is neither a text nor"),
+        ({"answer": True}, "field 'answer' is neither a text nor"),
+        ({"answers": 5}, "field 'answers' is not read"),
+        ({"answers": ["Ada"]}, "field 'answers' is not read"),
+        ({"gold": [{"id": "p1"}]}, "gold is not a list of ids"),
+        ({"gold": None}, "gold is not a list of ids"),
+        ({"question": ["?"]}, "field 'question' is not text"),
+        ({"question": True}, "field 'question' is not text"),
+        ({"question": None}, "field 'question' is missing"),
+        ({"id": ["q"]}, "field 'id' is not text"),
+        ({"type": {}}, "field 'type' is not text"),
+        ({"route": ["local"]}, "field 'route' is not text"),
+    ],
+)
+def test_a_question_with_a_field_of_the_wrong_type_is_named(
+    tmp_path: Path, field: dict[str, Any], message: str
+) -> None:
+    write_lines(tmp_path / "corpus.jsonl", CORPUS)
+    write_lines(tmp_path / "questions.jsonl", [{"question": "fine?"}, {"question": "?", **field}])
+    with pytest.raises(CorruptDocument, match=rf"questions.jsonl:2: {message}") as caught:
+        load_dataset(tmp_path)
+    assert caught.value.hint
+
+
+def test_answers_may_be_numbers_and_a_set_may_have_both_fields(tmp_path: Path) -> None:
+    write_lines(tmp_path / "corpus.jsonl", CORPUS)
+    records = [
+        {"id": None, "question": "How many?", "answer": 5},
+        {"question": "Which?", "answer": ["a", 2, " "], "answers": 5},
+    ]
+    write_lines(tmp_path / "questions.jsonl", records)
+    first, second = load_dataset(tmp_path).questions
+    assert (first.id, first.answers) == ("0", ("5",))
+    assert (second.answers, second.extra) == (("a", "2"), {"answers": 5})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"supporting_facts": [[]], "context": []},
+        {"supporting_facts": 3},
+        {"supporting_facts": [["T", 0]]},
+        {"supporting_facts": [["T", 0]], "context": [["T"]]},
+        {"supporting_facts": [["T", 0]], "context": [["T", 3]]},
+        {"paragraphs": [3]},
+        {"paragraphs": [{"is_supporting": True}]},
+        {"paragraphs": [{"is_supporting": True, "title": "T", "text": 3}]},
+    ],
+)
+def test_malformed_support_names_its_record(tmp_path: Path, record: dict[str, Any]) -> None:
+    write_json(tmp_path / "x_corpus.json", [{"title": "T", "text": "t"}])
+    write_json(tmp_path / "x.json", [{"question": "?"}, {"question": "?", **record}])
+    with pytest.raises(CorruptDocument, match=r"x.json\[1\]: its supporting passages are malformed") as caught:
+        load_dataset(tmp_path)
+    assert caught.value.hint
+
+
+def test_remedies_say_where_the_layouts_are(tmp_path: Path) -> None:
+    for files in ({}, {"corpus.jsonl": "", "questions.jsonl": "{}"}, {"corpus.jsonl": "{}", "questions.jsonl": ""}):
+        for name, text in files.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(EvigraphError) as caught:
+            load_dataset(tmp_path)
+        assert "evigraph eval --help" in caught.value.hint
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:

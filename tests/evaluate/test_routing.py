@@ -86,3 +86,16 @@ def test_bad_sets_are_refused(tmp_path: Path) -> None:
         load_routing(write(tmp_path, [{"id": 1}]))
     with pytest.raises(InvalidValue):
         load_routing(write(tmp_path, [{"question": "x"}]))
+
+
+def test_sets_that_are_no_json_lines_are_refused_by_file_and_line(tmp_path: Path) -> None:
+    fine = json.dumps({"question": "x\u2028y", "route": "local"}, ensure_ascii=False).encode()
+    file = tmp_path / "set.jsonl"
+    for wrong in (b"\xff", b"[1]", b"{", b"[" * 100_000, b'{"question": "x", "route": "local", "id": []}'):
+        file.write_bytes(fine + b"\n\n" + wrong)
+        with pytest.raises(CorruptDocument, match=r"set.jsonl:3: ") as caught:
+            load_routing(file)
+        assert caught.value.hint
+    file.write_bytes(b"\n" + fine)
+    (question,) = load_routing(file)
+    assert (question.id, question.text) == ("2", "x\u2028y")

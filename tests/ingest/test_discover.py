@@ -121,3 +121,55 @@ def test_dots_do_not_lead_out_of_a_root(folder: Path) -> None:
 def test_special_files_are_refused(folder: Path) -> None:
     os.mkfifo(folder / "pipe.txt")
     assert "pipe.txt: unsupported_format" in sources(folder)
+
+
+def test_a_pattern_is_searched_no_deeper_than_it_can_match(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "other").mkdir()
+    (folder / "other" / "c.txt").write_text("c")
+    read: list[str] = []
+    scandir = os.scandir
+
+    def noted(path: Path) -> object:
+        read.append(path.relative_to(folder).as_posix())
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", noted)
+    for pattern, found, folders in (
+        ("*.txt", ["b.txt"], ["."]),
+        ("*/*.txt", ["other/c.txt", "sub/c.txt"], [".", "other", "sub"]),
+        ("s*/c.txt", ["sub/c.txt"], [".", "sub"]),
+        ("s*/*/d.md", ["sub/deep/d.md"], [".", "sub", "sub/deep"]),
+        ("s*/**/*.md", ["sub/deep/d.md"], [".", "sub", "sub/deep"]),
+        ("**/c.txt", ["other/c.txt", "sub/c.txt"], [".", "other", "sub", "sub/deep"]),
+    ):
+        read.clear()
+        assert sources(f"{folder}/{pattern}") == found
+        assert read == folders, pattern
+
+
+def test_only_links_are_resolved_one_by_one(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved: list[Path] = []
+    resolve = Path.resolve
+
+    def noted(path: Path, strict: bool = False) -> Path:
+        resolved.append(path)
+        return resolve(path, strict)
+
+    (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
+    monkeypatch.setattr(Path, "resolve", noted)
+    assert len(sources(folder)) == 5
+    assert set(resolved) == {folder, folder / "out.txt"}
+
+
+def test_a_folder_that_a_link_leads_to_outside_the_root_holds_nothing_to_read(folder: Path, tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    (away / "in").mkdir(parents=True)
+    for name in ("s.txt", "in/t.txt"):
+        (away / name).write_text("s")
+    (folder / "link").symlink_to(away)
+    for given in (folder / "link", f"{folder}/link/**"):
+        assert sources(given, root=folder) == ["link/in/t.txt: outside_root", "link/s.txt: outside_root"]
+    assert sources(f"{folder}/link/*.txt", root=folder) == ["link/s.txt: outside_root"]
+    # Named without a root, the link is itself the root.
+    assert sources(folder / "link") == ["in/t.txt", "s.txt"]
+    assert sources(f"{folder}/l*/s.txt") == [f"{folder}/l*/s.txt: missing_file"]

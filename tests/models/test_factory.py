@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from evigraph.testing.models import Fault, HashEmbedder, ScriptedOpenAIServer
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in Settings.model_fields:
         monkeypatch.delenv(f"EVIGRAPH_{name.upper()}", raising=False)
-    monkeypatch.setenv("EVIGRAPH_CONFIG", str(tmp_path / "absent.toml"))
+    monkeypatch.setenv("EVIGRAPH_CONFIG", os.devnull)
 
 
 def test_defaults_are_offline() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from evigraph.testing.models import ScriptedOpenAIServer
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in Settings.model_fields:
         monkeypatch.delenv(f"EVIGRAPH_{name.upper()}", raising=False)
-    monkeypatch.setenv("EVIGRAPH_CONFIG", str(tmp_path / "absent.toml"))
+    monkeypatch.setenv("EVIGRAPH_CONFIG", os.devnull)
 
 
 @pytest.mark.parametrize("name", ["rules", "llm"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,7 @@ def test_a_key_that_no_header_carries_names_its_setting() -> None:
 def test_without_a_key_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in Settings.model_fields:
         monkeypatch.delenv(f"EVIGRAPH_{name.upper()}", raising=False)
-    monkeypatch.setenv("EVIGRAPH_CONFIG", str(tmp_path / "absent.toml"))
+    monkeypatch.setenv("EVIGRAPH_CONFIG", os.devnull)
     assert make_web_search(Settings()) is None
     assert make_web_search(Settings(web_search_key=" ", web_search_url="https://search.example")) is None  # type: ignore[arg-type]
     monkeypatch.setenv("EVIGRAPH_WEB_SEARCH_KEY", KEY)

@@ -59,7 +59,7 @@ def plan(store: Store, read: Callable[[Snapshot], Any]) -> list[tuple[str, int, 
                 found.append((reading, int(share[1]), int(share[2])))
         return Store.rows(store, sql, parameters)
 
-    store.forget_rows()
+    store.forget_text()
     with store.snapshot("w") as snapshot:
         snapshot._run = explained
         snapshot.model = "m"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,20 @@ def _statements(graph: Evigraph, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(graph.store, "rows", counted)
     return seen
+
+
+def test_kinds_of_few_facts_do_not_outgrow_the_room() -> None:
+    """As every filter and every generation makes kinds of its own."""
+    room = 2_000_000
+    tracemalloc.start()
+    try:
+        cache = RowCache(room)
+        for number in range(50_000):
+            cache.keep((f"{number:064}", "name"), {"tarn": None})
+        assert 0 < tracemalloc.get_traced_memory()[0] < room
+        assert 0 < cache.bytes <= room
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_used_stays_and_what_is_not_goes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -30,6 +31,9 @@ from evigraph.cli.commands import (
 )
 from evigraph.cli.session import remember, wants_json
 from evigraph.errors import EvigraphError
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the operating system says where a file cannot grow."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -66,7 +70,8 @@ for group in (
 def prepare_streams() -> None:
     """Let no character of a document stop the output, whatever the terminal's encoding."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        if stream is not None:  # closed by the shell
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def silence_driver() -> None:
@@ -82,16 +87,38 @@ def run() -> NoReturn:
     try:
         app()
     except EvigraphError as error:
-        render.fail(error, as_json=as_json)
+        fail(error, as_json=as_json)
     except KeyboardInterrupt:
         render.note("interrupted")
         sys.exit(130)
     except BrokenPipeError:
-        # The reader of a pipe has gone; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # the reader of a pipe has gone
     except Exception as error:
         if os.environ.get("EVIGRAPH_TRACEBACK"):
             raise
-        hint = "set EVIGRAPH_TRACEBACK=1 to see where; this is a fault of evigraph"
-        render.fail(EvigraphError(f"{type(error).__name__}: {error}", hint=hint), as_json=as_json)
+        fail(explained(error), as_json=as_json)
     sys.exit(1)
+
+
+def explained(error: Exception) -> EvigraphError:
+    """What an error that nobody expected is told as: a full disk, or a fault of evigraph."""
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
+        hint = "free space where the output and the store are, or send the output elsewhere"
+        return EvigraphError(f"nothing more can be written: {error.strerror}", hint=hint)
+    hint = "set EVIGRAPH_TRACEBACK=1 to see where; this is a fault of evigraph"
+    return EvigraphError(f"{type(error).__name__}: {error}", hint=hint)
+
+
+def fail(error: EvigraphError, *, as_json: bool) -> None:
+    """Tell the error, on standard error even where standard output takes nothing."""
+    try:
+        render.fail(error, as_json=as_json)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        drop_output()
+
+
+def drop_output() -> None:
+    """Forget what standard output did not take: Python would try, and complain, once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

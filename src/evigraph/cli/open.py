@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
 from evigraph.errors import InvalidValue, StoreLocked
@@ -38,6 +37,7 @@ def open_engine(data: str | None, workspace: str) -> Backend:
 def load_settings(**given: str | int | None) -> Settings:
     """Settings from options, environment and file. `InvalidValue` leaves the value out: it may be secret."""
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from evigraph.config import Settings
 
@@ -49,8 +49,9 @@ def load_settings(**given: str | int | None) -> Settings:
             f"invalid settings: {found}",
             hint="correct the option, EVIGRAPH_* variable or key in the TOML file",
         ) from None
-    except tomllib.TOMLDecodeError as error:
+    except SettingsError:
+        # Only a variable is parsed before it is checked, and of them one alone is JSON.
         raise InvalidValue(
-            f"the settings file is not valid TOML: {error}",
-            hint="correct evigraph.toml, or set EVIGRAPH_CONFIG",
+            "invalid settings: EVIGRAPH_EMBEDDERS is not valid JSON",
+            hint='write it as {"NAME": "minilm"}, or as a table in the TOML file',
         ) from None

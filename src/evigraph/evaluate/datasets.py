@@ -20,13 +20,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evigraph.errors import CorruptDocument, InvalidValue, MissingFile
+from evigraph.errors import CorruptDocument, InvalidValue, MissingFile, ReadError
+from evigraph.files import text_lines
 
 ABSENT = "absent"
 """Type of a question whose answer is not in the corpus: the right answer is to abstain."""
 
 CORPUS_WIDE = "corpus_wide"
 """Type of a question about the corpus as a whole: its answer should draw on many documents and groups."""
+
+LAYOUTS = "the layouts are in `evigraph eval --help`"
+"""The remedy where a folder does not have what its layout asks for."""
 
 SAMPLE_SEED = "evigraph"
 """Drawn with the ids of questions: another seed would be another sample."""
@@ -96,8 +100,9 @@ def load_dataset(folder: str | Path, *, corpus: str | None = None, split: str | 
     """Reads the labelled corpus in `folder`.
 
     `corpus` names one of several corpus files, in full or without ending; `split` one of several BEIR qrels
-    files. Raises `MissingFile` when no layout fits, `InvalidValue` when a choice is open or names nothing,
-    and `CorruptDocument` with file and line when a record is malformed.
+    files. Raises `MissingFile` when no layout fits, `InvalidValue` when a choice is open or names nothing, or the
+    corpus has no document, `ReadError` when a file cannot be read, and `CorruptDocument` with file and line when a
+    record is malformed.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -111,6 +116,8 @@ def load_dataset(folder: str | Path, *, corpus: str | None = None, split: str | 
         ids = [record["id"] for record in parts.records]
         digest = corpus_hash(parts.records)
     questions = tuple(parts.questions)
+    if not ids:
+        raise InvalidValue(f"the corpus in {root} holds no document", hint=LAYOUTS)
     return Dataset(
         name=root.resolve().name + (f"/{corpus}" if corpus else ""),
         layout=parts.layout,
@@ -145,7 +152,7 @@ def _read_layout(root: Path, corpus: str | None, split: str | None) -> _Parts:
         return _hipporag(_choose("corpus", corpora, corpus))
     raise MissingFile(
         f"{root} holds no corpus with questions",
-        hint="expected corpus.jsonl or corpus/ with questions.jsonl, or the BEIR or HippoRAG layout",
+        hint=f"expected corpus.jsonl or corpus/ with questions.jsonl, or the BEIR or HippoRAG layout; {LAYOUTS}",
     )
 
 
@@ -185,16 +192,18 @@ def _warnings(ids: Sequence[str], questions: Sequence[Question]) -> tuple[str, .
 def _own_questions(root: Path) -> Iterator[Question]:
     for number, (where, record) in enumerate(json_lines(root / "questions.jsonl")):
         gold = record.get("gold", [])
-        if not isinstance(gold, list):
-            raise CorruptDocument(f"{where}: gold is not a list", hint="write [] where nothing is relevant")
-        kind = record.get("type")
+        if not isinstance(gold, list) or not all(map(_is_scalar, gold)):
+            raise CorruptDocument(f"{where}: gold is not a list of ids", hint="write [] where nothing is relevant")
+        if "answers" in record and "answer" not in record:
+            # Kept as a further field, it would leave a question without its answer, and nobody would know.
+            raise CorruptDocument(f"{where}: field 'answers' is not read", hint=f"write {_ANSWER}")
         yield Question(
-            id=str(record.get("id", number)),
+            id=scalar(record, "id", where) or str(number),
             text=_text(record, "question", where),
             gold=dict.fromkeys(map(str, gold), 1.0),
-            type="" if kind is None else str(kind),
-            answers=_answers(record.get("answer")),
-            route=str(record.get("route") or ""),
+            type=scalar(record, "type", where),
+            answers=_answers(record, where),
+            route=scalar(record, "route", where),
             extra=_extra(record, ("id", "question", "gold", "answer", "type", "route")),
         )
 
@@ -203,9 +212,15 @@ def _extra(record: Mapping[str, Any], read: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in read}
 
 
-def _answers(value: Any) -> tuple[str, ...]:
+_ANSWER = "`answer`: a text, or a list of texts that must all be in the answer"
+
+
+def _answers(record: Mapping[str, Any], where: str) -> tuple[str, ...]:
     """The strings an answer must contain: a list stands for all of its members."""
+    value = record.get("answer")
     values = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(map(_is_scalar, values)):
+        raise CorruptDocument(f"{where}: field 'answer' is neither a text nor a list of texts", hint=f"write {_ANSWER}")
     return tuple(str(one) for one in values if str(one).strip())
 
 
@@ -218,7 +233,7 @@ def _folder_identity(folder: Path) -> tuple[list[str], str]:
         name = path.relative_to(folder).as_posix()
         if any(part.startswith(".") for part in name.split("/")):
             continue
-        digest.update(json.dumps([name, hashlib.sha256(path.read_bytes()).hexdigest()]).encode())
+        digest.update(json.dumps([name, hashlib.sha256(_content(path)).hexdigest()]).encode())
         if not name.endswith(".meta.json"):
             ids.append(name)
     return ids, digest.hexdigest()
@@ -245,15 +260,15 @@ def _beir(root: Path, split: str | None) -> _Parts:
 
 def _qrels(path: Path) -> dict[str, dict[str, float]]:
     judged: dict[str, dict[str, float]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, (where, line) in enumerate(text_lines(path)):
         cells = line.split("\t")
-        if number == 1 and cells[0] == "query-id":
+        if number == 0 and cells[0] == "query-id":
             continue
         try:
             query, document, grade = cells[0], cells[1], float(cells[2])
         except (IndexError, ValueError):
             raise CorruptDocument(
-                f"{path.name}:{number}: not `query-id<TAB>corpus-id<TAB>score`",
+                f"{where}: not `query-id<TAB>corpus-id<TAB>score`",
                 hint="see BEIR's qrels format",
             ) from None
         if grade > 0:
@@ -274,7 +289,7 @@ def _hipporag(corpus: Path) -> _Parts:
     records = [
         {
             "id": f"{n:06d}",
-            "title": str(entry.get("title", "")),
+            "title": scalar(entry, "title", f"{corpus.name}[{n}]"),
             "text": _text(entry, "text", f"{corpus.name}[{n}]"),
         }
         for n, entry in enumerate(_json_array(corpus))
@@ -305,21 +320,28 @@ def _hipporag_question(
     number: int, record: Mapping[str, Any], source: str, find: Callable[[str, str, str], str]
 ) -> Question:
     where = f"{source}[{number}]"
-    if "supporting_facts" in record:  # HotpotQA, 2WikiMultiHopQA
-        titles = {fact[0] for fact in record["supporting_facts"]}
-        support = [(title, "".join(sentences)) for title, sentences in record["context"] if title in titles]
-    else:  # MuSiQue and others
-        paragraphs = record.get("paragraphs", record.get("contexts", []))
-        wanted = [p for p in paragraphs if p.get("is_supporting")]
-        support = [(p["title"], p.get("text", p.get("paragraph_text", ""))) for p in wanted]
+    try:
+        gold = {find(title, text, where): 1.0 for title, text in _support(record)}
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptDocument(f"{where}: its supporting passages are malformed ({error})", hint=LAYOUTS) from error
     return Question(
-        id=str(record.get("id", record.get("_id", number))),
+        id=scalar(record, "id", where) or scalar(record, "_id", where) or str(number),
         text=_text(record, "question", where),
-        gold={find(title, text, where): 1.0 for title, text in support},
-        type=str(record.get("type", "")),
-        answers=_answers(record.get("answer")),
+        gold=gold,
+        type=scalar(record, "type", where),
+        answers=_answers(record, where),
         extra=_extra(record, ("id", "_id", "question", "type", "answer", *_HIPPORAG_TEXTS)),
     )
+
+
+def _support(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Titles and texts of the passages that support an answer. A malformed record raises what Python raises."""
+    if "supporting_facts" in record:  # HotpotQA, 2WikiMultiHopQA
+        titles = {fact[0] for fact in record["supporting_facts"]}
+        return [(title, "".join(sentences)) for title, sentences in record["context"] if title in titles]
+    paragraphs = record.get("paragraphs", record.get("contexts", []))  # MuSiQue and others
+    wanted = [p for p in paragraphs if p.get("is_supporting")]
+    return [(p["title"], p.get("text", p.get("paragraph_text", ""))) for p in wanted]
 
 
 def _squeezed(text: str) -> str:
@@ -331,31 +353,45 @@ def _squeezed(text: str) -> str:
 
 
 def _record(record: Mapping[str, Any], id_field: str, where: str) -> dict[str, str]:
-    title = record.get("title") or ""
-    return {"id": _text(record, id_field, where), "title": str(title), "text": _text(record, "text", where)}
+    return {
+        "id": _text(record, id_field, where),
+        "title": scalar(record, "title", where),
+        "text": _text(record, "text", where),
+    }
 
 
 def _text(record: Mapping[str, Any], name: str, where: str) -> str:
+    if record.get(name) is None:
+        raise CorruptDocument(f"{where}: field {name!r} is missing", hint=LAYOUTS)
+    return scalar(record, name, where)
+
+
+def scalar(record: Mapping[str, Any], name: str, where: str) -> str:
+    """A field that is text, or a number as text; empty where it is missing. Raises `CorruptDocument` for others."""
     value = record.get(name)
-    if not isinstance(value, str | int):
-        raise CorruptDocument(f"{where}: field {name!r} is missing or not text", hint="see the layouts")
+    if value is None:
+        return ""
+    if not _is_scalar(value):
+        raise CorruptDocument(f"{where}: field {name!r} is not text", hint=LAYOUTS)
     return str(value)
 
 
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
 def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a JSON Lines file, each with its file and line. Raises `MissingFile`, `CorruptDocument`."""
-    if not path.is_file():
-        raise MissingFile(f"{path.name} is missing in {path.parent}", hint="see the layouts")
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield f"{path.name}:{number}", _json_object(line, f"{path.name}:{number}")
+    """The objects of a JSON Lines file, each with its file and line. Raises `MissingFile`, `ReadError`,
+    `CorruptDocument`."""
+    for where, line in text_lines(path):
+        if line.strip():
+            yield where, _json_object(line, where)
 
 
 def _json_object(text: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CorruptDocument(f"{where}: {error}", hint="write one JSON object a line") from error
     if not isinstance(value, dict):
         raise CorruptDocument(f"{where}: not a JSON object", hint="write one JSON object a line")
@@ -364,9 +400,19 @@ def _json_object(text: str, where: str) -> dict[str, Any]:
 
 def _json_array(path: Path) -> list[dict[str, Any]]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+        value = json.loads(_content(path).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise CorruptDocument(f"{path.name}: not UTF-8 at byte {error.start + 1}", hint="write it as UTF-8") from error
+    except (ValueError, RecursionError) as error:
         raise CorruptDocument(f"{path.name}: {error}", hint="write a JSON array of objects") from error
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise CorruptDocument(f"{path.name}: not an array of objects", hint="write a JSON array of objects")
     return value
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        hint = "check that the file may be read"
+        raise ReadError(f"{path.name} cannot be read: {error.strerror}", hint=hint) from error

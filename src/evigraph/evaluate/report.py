@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from evigraph.evaluate.cases import AnswerCase, RankingCase, as_record
 from evigraph.evaluate.datasets import ABSENT
 from evigraph.evaluate.metrics import Estimate, bootstrap, paired_difference
+from evigraph.files import write_records
 
 ALL_TYPES = "all"
 
@@ -128,12 +128,11 @@ class EvalReport:
         }
 
     def write_jsonl(self, path: str | Path) -> None:
-        """Every case as one line that stands alone: the case, and the run it belongs to. `read_cases` reads it back."""
-        with Path(path).open("w", encoding="utf-8", newline="\n") as lines:
-            whole = {"dataset": self.dataset, "corpus_documents": self.corpus_documents, **self.run}
-            cases: list[RankingCase | AnswerCase] = [*self.rankings, *self.answers]
-            for case in cases:
-                lines.write(json.dumps({**whole, **as_record(case)}, ensure_ascii=False) + "\n")
+        """Every case as one line that stands alone: the case, and the run it belongs to. `read_cases` reads it back.
+        Raises `InvalidValue` where the file cannot be written."""
+        whole = {"dataset": self.dataset, "corpus_documents": self.corpus_documents, **self.run}
+        cases: list[RankingCase | AnswerCase] = [*self.rankings, *self.answers]
+        write_records(path, ({**whole, **as_record(case)} for case in cases))
 
     def _rows(self, mode: str) -> Iterator[Row]:
         cases = [case for case in self.rankings if case.mode == mode]

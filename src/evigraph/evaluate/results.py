@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from evigraph.errors import CorruptDocument, InvalidValue, MissingFile
 from evigraph.evaluate.cases import AnswerCase, FoundDocument, RankingCase
 from evigraph.evaluate.report import EvalReport
+from evigraph.files import byte_lines
 
 RUN_FIELDS = ("corpus_hash", "embedder", "k", "limit", "sample", "evigraph", "code", "indexed_by", "cores", "date")
 """What is read as the run. All lines of a file agree in it, except for the date: files may be joined."""
@@ -27,9 +28,9 @@ class _Unfit(Exception):
 def read_cases(path: str | Path) -> EvalReport:
     """The report whose cases are in the file. Of the report, warnings and what `index` counted are not in it.
 
-    Fields that are not known are left out, and newer ones that are missing have their defaults. Raises `MissingFile`;
-    `CorruptDocument` with file and line where a line is no case; `InvalidValue` where the file holds nothing, cases of
-    different runs, or one case twice.
+    Fields that are not known are left out, and newer ones that are missing have their defaults. Raises `MissingFile`
+    and `ReadError`; `CorruptDocument` with file and line where a line is no case; `InvalidValue` where the file holds
+    nothing, cases of different runs, or one case twice.
     """
     file = Path(path)
     head: dict[str, Any] | None = None
@@ -56,18 +57,16 @@ def read_cases(path: str | Path) -> EvalReport:
 def _records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not file.is_file():
         raise MissingFile(f"{file} is no file", hint="give a file that `evigraph eval --output` wrote")
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            where = f"{file.name}:{number}"
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise CorruptDocument(f"{where}: not JSON ({error})", hint=_HINT) from error
-            if not isinstance(record, dict):
-                raise CorruptDocument(f"{where}: not a JSON object", hint=_HINT)
-            yield where, record
+    for where, line in byte_lines(file):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise CorruptDocument(f"{where}: not JSON ({error})", hint=_HINT) from error
+        if not isinstance(record, dict):
+            raise CorruptDocument(f"{where}: not a JSON object", hint=_HINT)
+        yield where, record
 
 
 _HINT = "give a file that `evigraph eval --output` wrote"

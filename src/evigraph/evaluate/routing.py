@@ -6,15 +6,15 @@ Labels are the four classes, or only `local` and `global` (then what is not glob
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
 from evigraph.errors import CorruptDocument, EvigraphError, InvalidValue, MissingFile
-from evigraph.evaluate.datasets import Question
+from evigraph.evaluate.datasets import Question, json_lines, scalar
 from evigraph.evaluate.metrics import Estimate, bootstrap
+from evigraph.files import write_records
 from evigraph.routing import Route, RouteClass
 
 CLASSES: tuple[str, ...] = get_args(RouteClass)
@@ -106,11 +106,9 @@ class RoutingReport:
         }
 
     def write_jsonl(self, path: str | Path) -> None:
-        """Every case as one line."""
-        with Path(path).open("w", encoding="utf-8", newline="\n") as lines:
-            for case in self.cases:
-                record = {"case": "routing", "dataset": self.name, **dataclasses.asdict(case)}
-                lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+        """Every case as one line. Raises `InvalidValue` where the file cannot be written."""
+        whole = {"case": "routing", "dataset": self.name}
+        write_records(path, ({**whole, **dataclasses.asdict(case)} for case in self.cases))
 
     @staticmethod
     def _matrix(classes: Sequence[str], pairs: Sequence[tuple[str, str]]) -> dict[str, dict[str, int]]:
@@ -124,34 +122,27 @@ def as_two(route: str) -> str:
 
 def load_routing(path: str | Path) -> tuple[Question, ...]:
     """Reads a routing set, JSON Lines of `{id?, question, route}`. Records without `route` are left out. Raises
-    `MissingFile`, `CorruptDocument`, and `InvalidValue` where no record has a route."""
+    `MissingFile`, `ReadError`, `CorruptDocument`, and `InvalidValue` where no record has a route."""
     file = Path(path)
     if not file.is_file():
         raise MissingFile(f"{file} is no file", hint="give JSON Lines of {id, question, route}")
-    found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip():
-            question = _question(line, f"{file.name}:{number}", str(number))
-            if question is not None:
-                found.append(question)
+    questions = (_question(record, where) for where, record in json_lines(file))
+    found = [question for question in questions if question is not None]
     if not found:
         raise InvalidValue(f"{file.name} holds no labelled question", hint="give each a `route`")
     return tuple(found)
 
 
-def _question(line: str, where: str, number: str) -> Question | None:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise CorruptDocument(f"{where}: {error}", hint="write one JSON object a line") from error
-    if not isinstance(record, dict) or not isinstance(record.get("question"), str):
+def _question(record: Mapping[str, Any], where: str) -> Question | None:
+    if not isinstance(record.get("question"), str):
         raise CorruptDocument(f"{where}: no question", hint="write {id, question, route}")
     route = record.get("route")
     if route is None:
         return None
     if route not in CLASSES:
         raise CorruptDocument(f"{where}: unknown route {str(route)[:40]!r}", hint=f"valid: {', '.join(CLASSES)}")
-    return Question(id=str(record.get("id", number)), text=record["question"], gold={}, route=route)
+    name = scalar(record, "id", where) or where.rpartition(":")[2]
+    return Question(id=name, text=record["question"], gold={}, route=route)
 
 
 def evaluate_routing(router: Router, questions: Sequence[Question], *, name: str = "") -> RoutingReport:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from evigraph.communities import Coverage
 from evigraph.errors import EvigraphError, InvalidValue, UnknownMode
 from evigraph.evaluate.cases import AnswerCase, RankingCase
-from evigraph.evaluate.datasets import ABSENT, CORPUS_WIDE, Dataset, Question, sample
+from evigraph.evaluate.datasets import ABSENT, CORPUS_WIDE, LAYOUTS, Dataset, Question, sample
 from evigraph.evaluate.explain import found_documents, notes
 from evigraph.evaluate.metrics import answer_recall, distinct, recall_at, score
 from evigraph.evaluate.report import EvalReport
@@ -71,11 +71,13 @@ def evaluate(
     by their ids (`datasets.sample`). `answers` says which questions are also asked: those of type `absent`, all, or
     none; `answer_mode` in which mode (default: `mix` where it is measured, else the first of `modes`). `options` go to
     every `retrieve` and `ask`. A question that fails is recorded and scores 0; a failing `index` raises, and documents
-    it refused become a warning. `index=False` measures what the engine already holds. Raises `UnknownMode` or
-    `InvalidValue`.
+    it refused become a warning. `index=False` measures what the engine already holds. Raises `UnknownMode`, and
+    `InvalidValue` also where there is no question.
     """
     _check(modes, answer_mode, k)
     questions = _chosen(dataset, limit, sampled)
+    if not dataset.questions:
+        raise InvalidValue(f"{dataset.name} holds no question", hint=f"write some: {LAYOUTS}")
     ranked = [question for question in questions if question.gold]
     asked = [q for q in questions if answers == "all" or (answers == "absent" and _is_absent(q))]
     warnings = list(dataset.warnings)

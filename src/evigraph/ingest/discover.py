@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -85,7 +85,7 @@ def _of_input(path: Path, root: Path | None) -> Iterator[FoundFile | FileError]:
     elif status is None:
         yield from _glob(path, root)
     elif stat.S_ISDIR(status.st_mode):
-        yield from _walk(path, root or path)
+        yield from _walk(path, root or path, lambda _: True)
     elif not _describes_another(path):
         yield _check(path, root or path.parent, named=root is None)
 
@@ -111,7 +111,7 @@ def _glob(pattern: Path, root: Path | None) -> Iterator[FoundFile | FileError]:
         yield _missing(pattern, f"no folder {base}")
         return
     matched = False
-    for found in _walk(base, root or base):
+    for found in _walk(base, root or base, lambda folder: _may_hold(folder.relative_to(base).parts, wanted)):
         # Errors inside the folder concern the pattern only where their path matches it.
         path = found.path if isinstance(found, FoundFile) else (root or base) / found.source
         if path.is_relative_to(base) and _matches(path.relative_to(base).parts, wanted):
@@ -129,7 +129,26 @@ def _matches(parts: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], wanted[0]) and _matches(parts[1:], wanted[1:])
 
 
-def _walk(folder: Path, root: Path) -> Iterator[FoundFile | FileError]:
+def _may_hold(folder: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Whether something below the folder can match, at whatever depth."""
+    for part, mark in zip(folder, wanted, strict=False):
+        if mark == "**":
+            return True
+        if not fnmatchcase(part, mark):
+            return False
+    return len(folder) < len(wanted)
+
+
+def _walk(folder: Path, root: Path, enter: Callable[[Path], bool]) -> Iterator[FoundFile | FileError]:
+    """Files below the folder, and below those of its folders that `enter` accepts."""
+    yield from _walk_below(folder, root, enter, inside=_inside(folder, root))
+
+
+def _walk_below(
+    folder: Path, root: Path, enter: Callable[[Path], bool], *, inside: bool
+) -> Iterator[FoundFile | FileError]:
+    """`inside`: the folder is in the root, and so is what it holds, but for links. To resolve each path to find that
+    out would cost more than all else here."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -140,7 +159,10 @@ def _walk(folder: Path, root: Path) -> Iterator[FoundFile | FileError]:
         if entry.name.startswith(".") or entry.name == STORE_FOLDER or entry.name.endswith(SIDECAR_SUFFIX):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(path, root)
+            if enter(path):
+                yield from _walk_below(path, root, enter, inside=inside)
+        elif inside and entry.is_file(follow_symlinks=False):
+            yield FoundFile(path=path, source=_source(path, root), root=root)
         elif not (entry.is_symlink() and path.is_dir() and _inside(path, root)):
             # A linked folder inside the root is read where it really is; one outside is reported like a file.
             yield _check(path, root, named=False)

@@ -32,7 +32,7 @@ def prune(store: Store, workspace: str) -> PruneReport:
             doomed = superseded(store, workspace, horizon)
         record.note(revisions=len(doomed), horizon=horizon)
         store.wait_for_pins(workspace, horizon)
-        store.forget_rows()  # nobody reads what is doomed any more, so nobody brings it back
+        store.forget_text()  # nobody reads what is doomed any more, so nobody brings it back
         remove_revisions(store, workspace, doomed)
         remove_names(store, workspace, horizon)
         remove_communities(store, workspace, horizon)

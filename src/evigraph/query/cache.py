@@ -16,7 +16,8 @@ Key = tuple[str, int, str, str, str]
 
 
 class ContextCache:
-    """Shared by all workspaces of an engine; thread safe. `clear` forgets everything, as a prune must."""
+    """Shared by all workspaces of an engine; thread safe. `clear` forgets everything, as a prune must; a question at a
+    newer generation forgets the older ones of its workspace, as after a prune by another process."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Key, Answer] = OrderedDict()
@@ -31,6 +32,7 @@ class ContextCache:
         """The kept answer, marked `cached` in its stats, which count the calls and tokens of this time: none. The
         ledger and the times of stages are those of the run that made it; each stage is marked so."""
         with self._lock:
+            self._forget_older(key)
             answer = self._answers.get(key)
             if answer is None:
                 return None
@@ -40,6 +42,7 @@ class ContextCache:
 
     def put(self, key: Key, answer: Answer) -> None:
         with self._lock:
+            self._forget_older(key)
             self._answers[key] = answer
             while len(self._answers) > KEPT:
                 self._answers.popitem(last=False)
@@ -47,3 +50,8 @@ class ContextCache:
     def clear(self) -> None:
         with self._lock:
             self._answers.clear()
+
+    def _forget_older(self, key: Key) -> None:
+        workspace, generation = key[:2]
+        for older in [one for one in self._answers if one[0] == workspace and one[1] < generation]:
+            del self._answers[older]

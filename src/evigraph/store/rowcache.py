@@ -21,6 +21,8 @@ LEAST_BYTES = 16_000_000
 """What one query may need; with less, reading ahead would be for nothing."""
 ENTRY_BYTES = 150
 """What the places of an entry in two tables take, about."""
+KIND_BYTES = 350
+"""What a kind takes beside its name: a place, and a table of its own."""
 
 
 class RowCache:
@@ -85,7 +87,11 @@ class RowCache:
         if 2 * (self._young_bytes + entry[1]) > self.capacity:
             self._old, self._old_bytes = self._young, self._young_bytes
             self._young, self._young_bytes = {}, 0
-        self._young.setdefault(kind, {})[key] = entry
+        facts = self._young.get(kind)
+        if facts is None:
+            facts = self._young[kind] = {}
+            self._young_bytes += KIND_BYTES + size_of(kind)
+        facts[key] = entry
         self._young_bytes += entry[1]
 
 

@@ -20,10 +20,12 @@ from evigraph.store.reading import Means
 from evigraph.store.rowcache import DEFAULT_BYTES, LEAST_BYTES, RowCache
 from evigraph.store.rows import KnownRevision, Publication, StagedPassages, utc
 from evigraph.store.scopes import KeptScopes
+from evigraph.store.shared import Memory
 from evigraph.store.snapshot import Snapshot
 from evigraph.store.staging import insert_staged
 from evigraph.store.state import STATE_KINDS, WorkspaceState, fold
 from evigraph.store.visibility import Scope
+from evigraph.text.analysis import forget_words
 from evigraph.types import DocumentFilter, DocumentInfo, RevisionInfo
 from evigraph.views import Merge
 
@@ -62,7 +64,7 @@ class Store(Database):
         self._pins = connection.shared.pins
         self.scopes = KeptScopes(self)
         self.helpers = Helpers(0) if connection.shares_client else Helpers()
-        self._states: dict[tuple[str, int], WorkspaceState] = {}
+        self._states = connection.shared.states
 
     def close(self) -> None:
         self.helpers.close()
@@ -154,9 +156,14 @@ class Store(Database):
             )
             yield Snapshot(scope, state, means)
 
-    def forget_rows(self) -> None:
-        """Forget the rows that are kept in memory."""
-        self.connection.shared.cache.clear()
+    def remember(self, memory: Memory) -> None:
+        """Have a memory of answers cleared when text is removed, whichever engine of this process removes it."""
+        self.connection.shared.remember(memory)
+
+    def forget_text(self) -> None:
+        """Forget all text that this process keeps of the store: rows, answers, names of merges, and words."""
+        self.connection.shared.forget()
+        forget_words()
 
     def _row_cache(self) -> RowCache:
         """What all snapshots share, or one of its own for each where nothing is to last. Nothing does behind a server:

@@ -92,6 +92,11 @@ def _terms(piece: str, language: str) -> tuple[str, ...]:
 _terms_cached = lru_cache(maxsize=1 << 16)(_terms)
 
 
+def forget_words() -> None:
+    """Forget the pieces of text that were analysed before."""
+    _terms_cached.cache_clear()
+
+
 def _word_terms(word: str, language: str) -> list[str]:
     if not word.isascii() and _UNSPACED.search(word):
         return _split_scripts(word, language)

@@ -16,7 +16,7 @@ from evigraph.cli.values import json_values
 
 if TYPE_CHECKING:
     from evigraph.engine import Evigraph
-    from evigraph.evaluate import Dataset
+    from evigraph.evaluate import Dataset, EvalReport, RoutingReport
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +100,11 @@ def evaluate(
     FOLDER holds corpus.jsonl or corpus/, and questions.jsonl; or the BEIR or HippoRAG layout. It is indexed
     into a temporary store, or with --data into that one, where a second run finds it unchanged.
 
+    Lines of corpus.jsonl are {id, title, text}; corpus/ has files of any kind. Lines of questions.jsonl are {id,
+    question, gold, answer, type, route}, of which only the question is needed: gold lists ids, or paths below corpus/;
+    answer is a text, or a list of texts. BEIR: corpus.jsonl {_id, title, text}, queries.jsonl {_id, text},
+    qrels/SPLIT.tsv. HippoRAG: NAME_corpus.json and NAME.json.
+
     `--compare A.jsonl B.jsonl` takes no FOLDER. It pairs the questions of two files and prints each metric's difference
     with its interval, and for every question won or lost which gold documents came in or fell out, and by which arm.
     """
@@ -120,6 +125,7 @@ def _measure(session: Session, folder: str, modes: list[str], options: MeasureOp
     from evigraph import evaluate as measuring
     from evigraph.cli.open import load_settings
     from evigraph.engine import Evigraph
+    from evigraph.files import check_output
     from evigraph.query.request import parse
 
     settled = json_values(options.setting)
@@ -128,6 +134,8 @@ def _measure(session: Session, folder: str, modes: list[str], options: MeasureOp
     if options.limit is not None and options.sample is not None:
         raise typer.BadParameter("--limit and --sample choose different questions; give one of them")
     parse({"query": "?", **settled})
+    if options.output is not None:
+        check_output(options.output)
     dataset = measuring.load_dataset(folder, corpus=options.corpus, split=options.split)
     with tempfile.TemporaryDirectory(prefix="evigraph-eval-") as scratch:
         settings = load_settings(data=session.data or f"{scratch}/store")
@@ -147,12 +155,7 @@ def _measure(session: Session, folder: str, modes: list[str], options: MeasureOp
                 embedder=engine.embedder.name,
                 on_progress=None if session.as_json else _show_progress,
             )
-    if options.output is not None:
-        measured.write_jsonl(options.output)
-    if session.as_json:
-        emit(measured.as_dict())
-    else:
-        say(measuring.format_report(measured))
+    _tell(session, measured, measuring.format_report(measured), options.output)
 
 
 def _compare(session: Session, files: tuple[str, str], modes: list[str], metric: str | None) -> None:
@@ -176,12 +179,17 @@ def _routing(session: Session, engine: Evigraph, dataset: Dataset, file: str, ou
     questions = measuring.load_routing(file)
     engine.index(list(dataset.items))
     measured = measuring.evaluate_routing(engine, questions, name=Path(file).name)
+    _tell(session, measured, measuring.format_routing(measured), output)
+
+
+def _tell(session: Session, measured: EvalReport | RoutingReport, text: str, output: str | None) -> None:
+    """Print what was measured, and write its cases. People see it also where the file then cannot be written."""
+    if not session.as_json:
+        say(text)
     if output is not None:
         measured.write_jsonl(output)
     if session.as_json:
         emit(measured.as_dict())
-    else:
-        say(measuring.format_routing(measured))
 
 
 def _show_progress(done: int, total: int) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
@@ -53,18 +51,14 @@ def export(
 
 @contextlib.contextmanager
 def _target(output: str | None) -> Iterator[BinaryIO]:
-    """Standard output, or a file that takes its name only when it is complete."""
-    if output is None:
+    """Standard output, or a file that takes its name only when it is complete. Raises `InvalidValue`."""
+    from evigraph.files import writing
+
+    if output is not None:
+        with writing(output) as file:
+            yield file
+    elif sys.stdout is None:  # the shell's `>&-`
+        raise InvalidValue("standard output is closed", hint="name a file with --output")
+    else:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-        return
-    path = Path(output)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("wb") as file:
-            yield file
-        partial.replace(path)
-    except OSError as error:
-        raise InvalidValue(f"{output} cannot be written: {error.strerror}", hint="name another file") from error
-    finally:
-        partial.unlink(missing_ok=True)
