@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -64,3 +64,34 @@ def test_the_ranking_that_the_router_saw_is_searched_again_where_more_is_wanted(
     assert answer.details["decision"]["applied"]["rerank"] is True
     assert answer.evidence.mode.value in ("naive", "local", "hybrid")
     assert answer.stats["dense_candidates"] == 3 * 48
+
+
+class Reversing:
+    """A reranker for which the last is best."""
+
+    name = "reversing"
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        return [float(place) for place in range(len(texts))]
+
+
+def test_rules_do_not_rerank_what_mix_found_along_a_chain_and_a_model_may(store: OneStore) -> None:
+    question = "Did Corrick Vane deliver pumps to Tarn?"
+
+    def decision(mode: str, **engine: Any) -> dict[str, Any]:
+        asked = store.engine("notes", **engine).ask(question, method="auto", mode=mode, min_score=-1.0)
+        return dict(asked.details["decision"])
+
+    assert decision("naive")["rerank"] is True
+    by_rules = decision("mix")
+    assert by_rules["rerank"] is by_rules["applied"]["rerank"] is False
+    assert any("no rerank" in reason for reason in by_rules["reasons"])
+    assert decision("mix", reranker=Reversing())["applied"]["rerank"] is True
+
+
+def test_a_rerank_that_was_asked_for_is_done_whatever_the_decision(store: OneStore) -> None:
+    asked = store.engine("notes").ask(
+        "Did Corrick Vane deliver pumps to Tarn?", method="auto", mode="mix", min_score=-1.0, rerank=True
+    )
+    assert asked.details["decision"]["rerank"] is False
+    assert asked.details["decision"]["applied"]["rerank"] is True

@@ -55,9 +55,14 @@ def _decision(run: Run) -> dict[str, Any]:
     else:
         top_k = SOME
         reasons.append(f"it names {len(names)} things that are known: {SOME} passages")
-    rerank = len(names) > 1
+    several = len(names) > 1
+    rerank = several and not _would_break_chains(run)
     if rerank:
         reasons.append("it names several things: passages are compared with the whole question (rerank)")
+    elif several:
+        reasons.append(
+            "it names several things, but rules that compare words would break the chains of `mix`: no rerank"
+        )
     foreign = _foreign(run)
     if run.chat is None:
         reasons.append("no chat model is configured: neither hyde nor self_rag")
@@ -80,6 +85,14 @@ def _decision(run: Run) -> dict[str, Any]:
         "reasons": reasons,
         "decided_by": "rules",
     }
+
+
+def _would_break_chains(run: Run) -> bool:
+    """Whether re-ranking would undo what the graph found: rules judge each sentence by the question's words, of which
+    the second passage of a chain has few. They cost `mix` 2 and 6 points of recall@5 on two sets (`docs/effects.md`).
+    """
+    by_model = run.reranker() is not None or (run.settings.reranker == "llm" and run.chat is not None)
+    return run.request.mode is Mode.MIX and not by_model
 
 
 def _apply(run: Run, decision: dict[str, Any]) -> dict[str, Any]:
