@@ -79,6 +79,23 @@ def test_a_common_noun_is_no_bridge(works: Evigraph) -> None:
     assert "committee" not in bridges
 
 
+def test_a_name_whose_words_the_question_holds_is_no_bridge(store: OneStore) -> None:
+    """`Kingston Falls` names one place; that other passages mention Kingston alone leads nowhere new."""
+    graph = store.engine(extractor=RuleExtractor())
+    graph.index(
+        [
+            item("falls", "Zadie Quist built Kingston Falls while Kingston slept.", title="Kingston Falls"),
+            item("quist", "Zadie Quist came from Norway.", title="Zadie Quist"),
+            item("town", "It is a town by Kingston.", title="Lowani"),
+        ]
+    )
+    with graph.store.snapshot(graph.workspace) as snapshot:
+        known = snapshot.names(["kingston", "zadie quist"])
+    assert {name: found.passages >= 2 for name, found in known.items()} == {"kingston": True, "zadie quist": True}
+    asked = stats(graph, "Where did the builder of Kingston Falls come from?")
+    assert asked["bridges"] == ["zadie quist"]
+
+
 def test_a_title_of_several_words_is_a_name_in_lower_case(store: OneStore) -> None:
     """Though each of its words stands in other passages, too."""
     graph = store.engine(extractor=RuleExtractor())

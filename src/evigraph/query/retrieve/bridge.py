@@ -18,6 +18,7 @@ from evigraph.query.retrieve.subgraph import Subgraph
 from evigraph.query.run import Run
 from evigraph.query.understand import rarity
 from evigraph.store.keys import PassageKey
+from evigraph.text.names import name_key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,17 +59,19 @@ def bridge(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> Bridg
 
 
 def choose(run: Run, subgraph: Subgraph, log_mass: NDArray[np.float64]) -> list[str]:
-    """Names of the best passages that the question does not name and that lead elsewhere, most promising first.
+    """Names of the best passages that the question does not hold and that lead elsewhere, most promising first. A name
+    all of whose words stand in the question ("Jamaica", of "Kingston, Jamaica") leads back to where one is.
 
     Worth: mass of the passage beside the best one's, times the name's rarity, times 1.5 if some passage is about it.
     """
     anchors = {anchor.key for anchor in run.asked.anchors}
+    asked = set(name_key(run.asked.text).split())
     order = sorted(range(len(subgraph.passages)), key=lambda i: (-log_mass[i], subgraph.passages[i]))[: MIX.asked_from]
     nearest: dict[str, float] = {}
     for position in order:
         share = float(np.exp(log_mass[position] - log_mass[order[0]]))
         for name in _names_in(subgraph, position):
-            if name not in anchors and not name.replace(" ", "").isdigit():
+            if name not in anchors and not asked.issuperset(name.split()) and not name.replace(" ", "").isdigit():
                 nearest[name] = max(nearest.get(name, 0.0), share)
     known = run.snapshot.names(list(nearest))
     worth = {
