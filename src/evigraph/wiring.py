@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 
 from evigraph.config import Settings
 from evigraph.ingest.extractors import Extractor, make_extractor
@@ -11,6 +11,7 @@ from evigraph.models.embedders import Embedders
 from evigraph.models.factory import make_chat, make_embedder, make_further_embedder, make_reranker, make_web_search
 from evigraph.models.named import NamedChat
 from evigraph.models.ports import ChatModel, Embedder, Reranker, WebSearch
+from evigraph.once import once
 from evigraph.store import Store
 from evigraph.store.knowledge_bases import get_base
 
@@ -35,12 +36,12 @@ class Models:
         self._given_reranker = reranker
         self._given_web_search = web_search
 
-    @cached_property
+    @once
     def embedder(self) -> Embedder:
         given = self._given[0]
         return make_embedder(self._settings) if given is None else given
 
-    @cached_property
+    @once
     def embedders(self) -> Embedders:
         """The embedder, and those for knowledge bases that have a model of their own."""
         given = self._given_embedders
@@ -51,7 +52,7 @@ class Models:
             lambda: self.embedder, {name: partial(make_further_embedder, settings, name) for name in settings.embedders}
         )
 
-    @cached_property
+    @once
     def chat(self) -> ChatModel | None:
         given = self._given[1]
         return make_chat(self._settings) if given is None else given
@@ -67,17 +68,17 @@ class Models:
 
         return chat
 
-    @cached_property
+    @once
     def reranker(self) -> Reranker | None:
         """None where rules or the chat model re-rank."""
         return make_reranker(self._settings) if self._given_reranker is None else self._given_reranker
 
-    @cached_property
+    @once
     def web_search(self) -> WebSearch | None:
         """None where no search service is configured."""
         return make_web_search(self._settings) if self._given_web_search is None else self._given_web_search
 
-    @cached_property
+    @once
     def extractor(self) -> Extractor:
         given = self._given[2]
         return make_extractor(self._settings, self.chat) if given is None else given

@@ -17,7 +17,7 @@ import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from test_scope_leak import ASKED, QUIET, VIEWS
 
 from evigraph import Evigraph
 from evigraph.errors import StoreError
+from evigraph.once import once
 from evigraph.store import Store, scopes
 from evigraph.store.rowcache import RowCache
 from small import CountingEmbedder, OneStore
@@ -61,9 +62,7 @@ def codes(holder: Any, prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     home = {getattr(holder, "__name__", ""), getattr(holder, "__module__", "")}
     for name, value in vars(holder).items():
-        plain = (
-            value.fget if isinstance(value, property) else value.func if isinstance(value, cached_property) else value
-        )
+        plain = value.fget if isinstance(value, property) else value.work if isinstance(value, once) else value
         if isinstance(plain, types.FunctionType) and plain.__module__ in home:
             found[f"{prefix}{name}"] = plain
         elif isinstance(plain, type) and plain.__module__ in home:

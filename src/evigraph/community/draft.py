@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from evigraph.community.counted import Counted
 from evigraph.community.hashes import by_writer, input_hashes
 from evigraph.community.prompt import PROMPT
 from evigraph.community.summarise import PARAMETERS, Material, material, summarise
+from evigraph.once import once
 from evigraph.store import Snapshot
 from evigraph.store.communities import Statements, TreeNode
 from evigraph.store.trees import StagedSummary
@@ -39,21 +39,21 @@ class Draft:
     chosen: Mapping[int, tuple[int, ...]]
     inputs: Mapping[int, str]
 
-    @cached_property
+    @once
     def shown(self) -> dict[int, tuple[int, ...]]:
         """Sentences of each undivided community that a chat model reads."""
         return summarise(self.tree, self.material, replace(PARAMETERS, sentences=SHOWN))
 
-    @cached_property
+    @once
     def nodes(self) -> dict[int, TreeNode]:
         return {node.number: node for node in self.tree.nodes}
 
-    @cached_property
+    @once
     def parts(self) -> dict[int, tuple[int, ...]]:
         """The parts of each divided community."""
         return children(self.tree)
 
-    @cached_property
+    @once
     def upwards(self) -> list[list[TreeNode]]:
         """Communities in the order in which summaries are written: none before its parts."""
         levels: list[list[TreeNode]] = [[] for _ in range(self.tree.levels)]

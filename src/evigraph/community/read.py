@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from evigraph.community.cluster import Numbers, Tree, cluster
 from evigraph.community.components import components
 from evigraph.community.counted import Counted
 from evigraph.community.show import Shown
+from evigraph.once import once
 from evigraph.store import Snapshot
 from evigraph.store.communities import TreeNode, nodes_of
 
@@ -90,7 +90,7 @@ class TreeView:
         nodes = [self._nodes[number] for number in numbers if number in self._nodes]
         return self._shown.communities(nodes, self._counted, quotes)
 
-    @cached_property
+    @once
     def _counted(self) -> Counted:
         return Counted(self._snapshot.community_claims(), self.tree)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from evigraph.community.compose import compose
 from evigraph.community.counted import Counted
 from evigraph.community.summarise import PARAMETERS, Material, choose, degrees, material, pairs_of, summarise
 from evigraph.community.within import runs
+from evigraph.once import once
 from evigraph.store import Snapshot
 from evigraph.store.communities import SentenceRef, Statements, StoredSummary, TreeNode
 from evigraph.store.keys import PassageKey
@@ -131,15 +131,15 @@ class Shown:
                 chosen[number] = choose(pairs.of(slice(start, end)), degree, self._material, parameters)
         return chosen
 
-    @cached_property
+    @once
     def _composed(self) -> dict[int, tuple[int, ...]]:
         return compose(self._tree, summarise(self._tree, self._material), self._material)
 
-    @cached_property
+    @once
     def _statements(self) -> Statements:
         return self._snapshot.community_statements()
 
-    @cached_property
+    @once
     def _material(self) -> Material:
         return material(self._statements)
 

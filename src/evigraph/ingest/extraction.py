@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from evigraph.errors import TokenBudgetReached
@@ -15,6 +14,7 @@ from evigraph.ingest.extractors.base import ExtractionRun, ModelExtractor
 from evigraph.ingest.extractors.entities import majority_types
 from evigraph.ingest.sources import Given
 from evigraph.models.ports import ChatReply
+from evigraph.once import once
 from evigraph.reports import ExtractionAccount
 from evigraph.store import Store
 from evigraph.store.extractions import StoredReplies, StoredReply
@@ -67,7 +67,7 @@ class RunExtractor:
         self._workspace = workspace
         self.stopped: TokenBudgetReached | None = None
 
-    @cached_property
+    @once
     def _made(self) -> Extractor | ExtractionRun:
         extractor = self._make()
         if not isinstance(extractor, ModelExtractor):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evigraph.once import once
 from evigraph.store.entities import EntityReading
 from evigraph.store.keys import PassageKey, revision_key
 from evigraph.text.telling import is_telling
@@ -154,7 +154,7 @@ class ClusteringReading(EntityReading):
         """Every assertion in scope without its sentence, for counting; in no order. Read once."""
         return self._claims
 
-    @cached_property
+    @once
     def _claims(self) -> Claims:
         entities = self._numbers.entities
         sql = f"""
@@ -170,7 +170,7 @@ class ClusteringReading(EntityReading):
         weight = found[2].astype(np.int64)
         return Claims(entities=entities, subject=subject, object=object_, weight=weight, document=found[3])
 
-    @cached_property
+    @once
     def _numbers(self) -> _Numbers:
         """Entities in scope, representatives, numbered."""
         shown = f"SELECT DISTINCT {self._representative('entity')} AS shown FROM ({self._visible_entities})"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from evigraph.communities import Staleness
+from evigraph.once import once
 from evigraph.store.clustering import (
     ClusteringReading,
     CommunityGraph,
@@ -71,7 +71,7 @@ class CommunityReading(ClusteringReading):
         of its first member that has one."""
         return self._paths
 
-    @cached_property
+    @once
     def _paths(self) -> dict[str, tuple[int, ...]]:
         tree = self.state.tree
         if tree is None:

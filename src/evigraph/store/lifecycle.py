@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
+from evigraph.once import once
 from evigraph.store.identity import Identities, identities
 from evigraph.store.rows import utc
 from evigraph.store.statements import STATEMENT_FIELDS, StatementReading
@@ -106,7 +106,7 @@ class LifecycleReading(StatementReading):
 
     # ---------------------------------------------------------------- history
 
-    @cached_property
+    @once
     def past_identities(self) -> Identities:
         """Merged entities among all that was ever published, filtered, and is not pruned."""
         involved = sorted({entity for merge in self.state.merges for entity in (merge.canonical, *merge.entities)})

@@ -7,11 +7,11 @@ import copy
 import hashlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
 from numpy.typing import NDArray
 
+from evigraph.once import once
 from evigraph.store.identity import Identities, identities
 from evigraph.store.rowcache import RowCache
 from evigraph.store.rows import ScopeCounts
@@ -110,7 +110,7 @@ class Reading:
     def generation(self) -> int:
         return self._asked.generation
 
-    @cached_property
+    @once
     def scope(self) -> Scope:
         """What the snapshot may see, worked out once where the store can keep it."""
         return self._means.keep(self._asked)
@@ -119,13 +119,13 @@ class Reading:
         """Size of the scope."""
         return self._counts
 
-    @cached_property
+    @once
     def _counts(self) -> ScopeCounts:
         if self.scope.kept is not None:
             return self.scope.kept.counts
         return counts_of(self._run(self._asked.size, self._asked.parameters)[0])
 
-    @cached_property
+    @once
     def identities(self) -> Identities:
         """Merged entities as the scope sees them. Costs a statement only where merges stand."""
         involved = sorted({entity for merge in self.state.merges for entity in (merge.canonical, *merge.entities)})
@@ -187,11 +187,11 @@ class Reading:
             return {key: found[key] for key in wanted if key in found}
         return found
 
-    @cached_property
+    @once
     def _scope_name(self) -> str:
         return hashlib.sha256(repr(self._asked.identity).encode()).hexdigest()
 
-    @cached_property
+    @once
     def _naming(self) -> str:
         """Names the merges as the scope sees them; "" where there are none."""
         merged = self.identities

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
 
 from evigraph.config import Settings
 from evigraph.ingest.atoms import TokenCounter
@@ -15,6 +14,7 @@ from evigraph.ingest.tree.build import FEWEST_LEAVES, TreeBuilder
 from evigraph.ingest.tree.model import ModelSummaries
 from evigraph.ingest.tree.nodes import Subject
 from evigraph.models.ports import ChatModel, Embedder
+from evigraph.once import once
 from evigraph.reports import TreeAccount
 from evigraph.store import Store
 from evigraph.store.extractions import StoredReplies
@@ -42,7 +42,7 @@ class RunTrees:
         self.wanted = False
         """Whether any document was to get a tree."""
 
-    @cached_property
+    @once
     def model(self) -> ModelSummaries | None:
         """Who writes summaries; None offline. Raises `ModelNotConfigured` where the settings name half of one."""
         chat = self._chat()

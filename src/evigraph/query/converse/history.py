@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from evigraph.once import once
 from evigraph.query.converse.patterns import TIME, TIMES, UNKNOWN
 from evigraph.query.ledger import Ledger
 from evigraph.query.run import Run
@@ -62,7 +62,7 @@ class History:
             self._read[place] = self._past(self._turns[place])
         return self._read[place]
 
-    @cached_property
+    @once
     def last(self) -> Past:
         return self.past(0)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from rapidfuzz import fuzz, process
 
 from evigraph.domain import PredicateType, predicate_key
 from evigraph.errors import InvalidValue
+from evigraph.once import once
 from evigraph.plans import Direction, Match
 from evigraph.store import Snapshot
 from evigraph.text.names import name_key, split_entity_id
@@ -58,7 +58,7 @@ class Vocabulary:
         self._declared = {item.name: item for item in declared}
         self._canonical = {name: item.name for item in declared for name in (item.name, *item.synonyms)}
 
-    @cached_property
+    @once
     def predicates(self) -> dict[str, Predicate]:
         """By canonical name: the declared ones in their order, then what assertions say besides, the commonest
         first."""
@@ -71,7 +71,7 @@ class Vocabulary:
             for name, found in spellings.items()
         }
 
-    @cached_property
+    @once
     def types(self) -> tuple[str, ...]:
         declared = [item.name for item in self.schema.types] if self.schema else []
         return tuple(dict.fromkeys([*declared, *(name for name, _ in self.snapshot.type_counts())]))
