@@ -204,3 +204,19 @@ def test_equal_claims_of_triples_and_extractor_are_one(store: OneStore, tmp_path
     same = [r for r in assertions(engine) if r["predicate"] == "DELIVERED"]
     assert [r["extractor"] for r in same] == ["import:openie"]
     assert report.counts["assertions_repeated"] == 1
+
+
+def test_a_title_names_its_passage_whatever_was_extracted(store: OneStore, tmp_path: Path) -> None:
+    """No triple names the ferry; `mix` knows all the same that a passage is about it."""
+    corpus = [
+        {"id": "p1", "title": "Halima (ferry)", "text": "It crossed the lake to Tarn. The lake is deep."},
+        {"id": "p2", "title": "", "text": "Hana Sefu came to Tarn by boat."},
+    ]
+    triples = [{"id": "p2", "entities": [], "triples": [["Hana Sefu", "came to", "Tarn"]]}]
+    for name, rows in (("corpus", corpus), ("openie_some-model", triples)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    engine = store.engine()
+    assert not engine.import_graph(tmp_path).problems
+    found = engine.retrieve("What did the Halima cross?", mode="mix")
+    assert (found.stats["anchors"], found.stats["gate"]) == (["the Halima"], "graph")
+    assert found.chunks[0].document_id == "p1"

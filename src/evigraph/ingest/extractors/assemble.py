@@ -66,11 +66,7 @@ class DocumentNames:
         for found in everything:
             display.setdefault(found.key, found.name)
         opening = passages[0].text if passages[0].start == 0 else ""
-        aliases = [
-            (name, weight)
-            for name, weight in title_aliases(title, opening)
-            if len(name_key(name).split()) <= _MAX_LABEL_TOKENS and _has_letter(name_key(name))
-        ]
+        aliases = names_of_title(title, opening)
         known = [types[key] for key in (name_key(name) for name, _ in aliases) if key in types]
         title_type = known[0] if known else "CONCEPT"
         names = {name_key(name): name for name, _ in aliases}
@@ -85,6 +81,16 @@ class DocumentNames:
             label_entities=label_entities,
             gazetteer=Gazetteer(types),
         )
+
+
+def names_of_title(title: str, opening: str) -> list[tuple[str, float]]:
+    """A document's title and its other names, as far as a question can name them, each with its weight as an alias.
+    `opening` is how its text begins."""
+    return [
+        (name, weight)
+        for name, weight in title_aliases(title, opening)
+        if len(name_key(name).split()) <= _MAX_LABEL_TOKENS and _has_letter(name_key(name))
+    ]
 
 
 class PassageReader:

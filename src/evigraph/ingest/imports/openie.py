@@ -1,9 +1,10 @@
 """Open information extraction beside a corpus: `corpus.jsonl {id, title, text}` with `openie*.jsonl {id, entities,
 triples}` (the layout of HippoRAG) or `*triples*.jsonl {article, subject, relation, object}`.
 
-A row of the corpus becomes a document. Names have no types and become CONCEPTs; a relation becomes a predicate in upper
-case, its words joined by `_`. Every file of triples is an extractor of its own. Where several make the same claim of
-the same place, that of the first file by name is kept, and the others are counted.
+A row of the corpus becomes a document, which its title names, whatever was extracted. Names have no types and become
+CONCEPTs; a relation becomes a predicate in upper case, its words joined by `_`. Every file of triples is an extractor
+of its own. Where several make the same claim of the same place, that of the first file by name is kept, and the others
+are counted.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evigraph.errors import UnknownGraphFormat
+from evigraph.ingest.extractors.assemble import names_of_title
 from evigraph.ingest.imports.documents import Import, body_of, id_of
 from evigraph.ingest.imports.given import GivenClaim, GivenEntity, GivenMention, GivenPassage
 from evigraph.ingest.imports.rows import MAX_NAME, Folder, Row, RowError, checked_text, list_of, name_of, text_of
 from evigraph.ingest.sources import SourceDocument
+from evigraph.text.names import name_key
 
 CORPUS = "corpus.jsonl"
 _NOT_WORD = re.compile(r"\W+")
 _CONCEPT = "CONCEPT"
+_TITLE = "import:title"
 
 
 def extraction_files(folder: Folder) -> list[Path]:
@@ -72,10 +76,24 @@ def documents(job: Import) -> Iterator[SourceDocument]:
             title=passage.title,
             text=passage.text,
             units=[GivenPassage(start=0, end=len(passage.text), context=passage.title)],
-            mentions=passage.mentions,
+            mentions=[*passage.mentions, *_titled(passage)],
             claims=passage.claims,
             descriptions={},
             untyped=True,
+        )
+
+
+def _titled(passage: _Passage) -> Iterator[GivenMention]:
+    """What the passage is about, by its title: names outside the text, which span all of it."""
+    for name, weight in names_of_title(passage.title, passage.text):
+        entity = GivenEntity.of(name, _CONCEPT)
+        yield GivenMention(
+            unit=0,
+            entity=entity,
+            extractor=_TITLE,
+            span=(0, len(passage.text)),
+            role="title" if entity.key == name_key(passage.title) else "alias",
+            weight=weight,
         )
 
 
