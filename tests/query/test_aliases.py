@@ -112,7 +112,7 @@ def test_two_letters_are_an_acronym_only_in_capitals(firms: Evigraph) -> None:
 
 
 @pytest.mark.parametrize("typed", ["Corick Vane", "Corrick Vane", "Joseph Amara", "Joesph Amarra"])
-def test_a_misspelt_name_is_found_by_vector_and_letters(firms: Evigraph, typed: str) -> None:
+def test_a_misspelt_name_is_found_by_its_letters(firms: Evigraph, typed: str) -> None:
     asked, reported = understood(firms, f"What did {typed} do?")
     expected = {"C": "corrick vane", "J": "joseph amarra"}[typed[0]]
     [anchor] = asked.anchors
@@ -122,6 +122,33 @@ def test_a_misspelt_name_is_found_by_vector_and_letters(firms: Evigraph, typed: 
     else:
         assert anchor.via == "similar"
         assert reported == [{"name": typed, "via": "similar", "kind": "spelling", "taken": [expected]}]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("the Siege of Csasel", "siege of cassel"),
+        ("Jump for Golry", "jump for glory"),
+        ("Dogde City Regional Airport", "dodge city regional airport"),
+        ("Judtih Viorst", "judith viorst"),
+    ],
+)
+def test_a_misspelt_word_of_a_long_name_is_read_with_the_rest_of_it(store: OneStore, typed: str, expected: str) -> None:
+    """Though the other words of it are names of their own."""
+    graph = store.engine()
+    graph.index(
+        [
+            item("cassel", "It lasted for ten weeks.", title="Siege of Cassel"),
+            item("film", "It was shown at Tarn.", title="Jump for Glory"),
+            item("airport", "It has one runway.", title="Dodge City Regional Airport"),
+            item("author", "She wrote for children.", title="Judith Viorst"),
+            item("others", "The Siege ended. Dodge left. Viorst came. Then Jump and City and Airport came, too."),
+        ]
+    )
+    asked, reported = understood(graph, f"What is known of {typed}?")
+    assert [(anchor.key, anchor.via) for anchor in asked.anchors] == [(expected, "similar")]
+    assert [one["taken"] for one in reported] == [[expected]]
+    assert dict(graph.retrieve(f"What is known of {typed}?", mode="mix").stats)["gate"] == "graph"
 
 
 @pytest.mark.parametrize(

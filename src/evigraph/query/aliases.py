@@ -1,10 +1,9 @@
 """What a name in a question stands for that no passage in scope carries as it was typed.
 
 First by its form: `IBM` for International Business Machines, `J. Sefu`, `Sefu` or `Dr. Sefu` for Hana Sefu, `Acme Ltd`
-for Acme, and the other way round. Then by spelling: the entities whose vectors lie nearest are compared letter by
-letter, so that a vector alone never makes one name of two (guards: `text.forms.same_spelling`). A form that several
-names share stands for all of them, each weighing less; one that more than `MEANINGS` share stands for none. What was
-taken is reported.
+for Acme, and the other way round. Then by spelling: names of the scope that are a letter or two away, compared word by
+word (guards: `text.forms.same_spelling`). A form that several names share stands for all of them, each weighing less;
+one that more than `MEANINGS` share stands for none. What was taken is reported.
 """
 
 from __future__ import annotations
@@ -27,15 +26,17 @@ TRUST: Mapping[str, float] = {
     "initials": 0.8,
     "shortened": 0.8,
     "surname": 0.6,
-    "spelling": 0.6,
+    "spelling": 1.0,
 }
 """What an anchor found so weighs beside one that was typed as passages have it."""
 SIMILAR = 0.8
 """Similarity of the whole name, letter by letter, from which it may be a misspelling."""
+LONG = 9
+"""Letters from which a name may be two letters off; a shorter one, one."""
 NEAREST = 30
-"""Entities by vector that are compared letter by letter."""
+"""Names, nearest first, that are compared word by word."""
 COMPARED = 4
-"""Names of one question that are embedded to be compared."""
+"""Names of one question that are compared."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,29 +103,17 @@ def by_spelling(run: Run, typed: Sequence[Typed]) -> dict[Typed, Alias]:
     found: dict[Typed, Alias] = {}
     if not compared or not run.counts.passages:
         return found
-    identities = run.snapshot.identities
-    for item, nearest in zip(compared, _nearest(run, [item.text for item in compared]), strict=True):
+    near = run.snapshot.names_like({item.key: 1 + (len(item.key) >= LONG) for item in compared}, limit=NEAREST)
+    for item in compared:
         alike: dict[str, float] = {}
-        for entity_id in nearest:
-            members = identities.members.get(entity_id, (entity_id,))
-            likeness = max(same_spelling(item.key, split_entity_id(member)[0]) for member in members)
+        for key, shown in near.get(item.key, ()):
+            likeness = same_spelling(item.key, key)
             if likeness >= SIMILAR:
-                key = split_entity_id(entity_id)[0]
-                alike[key] = max(alike.get(key, 0.0), likeness)
+                alike[shown] = max(alike.get(shown, 0.0), likeness)
         if alike:
             best = max(alike.values())
             found[item] = _alias(item, "similar", "spelling", tuple(sorted(k for k in alike if alike[k] == best)))
     return found
-
-
-def _nearest(run: Run, texts: list[str]) -> list[list[str]]:
-    """For each text the entities nearest to it, in every embedding space; each as the whole scope shows it."""
-    found: list[dict[str, None]] = [{} for _ in texts]
-    for snapshot, embedder in run.sights():
-        for at, vector in zip(found, embedder.embed(texts), strict=True):
-            for entity_id, _ in snapshot.nearest_entities(vector, NEAREST):
-                at[run.snapshot.identities.of(entity_id)] = None
-    return [list(at) for at in found]
 
 
 def _alias(item: Typed, via: Literal["form", "similar"], kind: str, keys: tuple[str, ...]) -> Alias:

@@ -110,7 +110,9 @@ def find_anchors(run: Run, text: str) -> tuple[tuple[Anchor, ...], tuple[str, ..
         for info in known[ngram.key]
     ]
     unknown = _unknown_names(text, ngrams, chosen)
-    aliases = _aliases(run, text, unknown)
+    aliases = _misspelt_wholes(run, text, ngrams, unknown)
+    anchors = [anchor for anchor in anchors if not _within(anchor.start, anchor.end, aliases)]
+    aliases += _aliases(run, text, [span for span in unknown if not _within(*span, aliases)])
     if not anchors and not any(alias.keys for alias in aliases):
         aliases += _plain_aliases(run, ngrams, unknown)
     anchors += _alias_anchors(run, aliases)
@@ -226,6 +228,26 @@ def _plain_aliases(run: Run, ngrams: Sequence[Ngram], unknown: Sequence[Span]) -
         if alias.typed.key in mostly and not any(_overlap(alias.typed, other.typed) for other in taken):
             taken.append(alias)
     return taken
+
+
+def _misspelt_wholes(run: Run, text: str, ngrams: Sequence[Ngram], unknown: Sequence[Span]) -> list[Alias]:
+    """What capitalised runs may be misspellings of that hold an unknown name beside a known one: of "Siege of Csasel"
+    the siege is known. Runs that small words join come before each alone."""
+    runs = _unknown_names(text, ngrams, [])
+    partly = [
+        _typed(text, (start, end))
+        for start, end in (*_joined(text, runs), *runs)
+        if any(start <= one and other <= end and (one, other) != (start, end) for one, other in unknown)
+    ]
+    taken: list[Alias] = []
+    for alias in by_spelling(run, partly).values():
+        if not _within(alias.typed.start, alias.typed.end, taken):
+            taken.append(alias)
+    return taken
+
+
+def _within(start: int, end: int, aliases: Sequence[Alias]) -> bool:
+    return any(start < alias.typed.end and alias.typed.start < end for alias in aliases)
 
 
 def _alias_anchors(run: Run, aliases: Sequence[Alias]) -> list[Anchor]:

@@ -87,6 +87,27 @@ class NameReading(Reading):
             found.setdefault(form, []).append(row)
         return found
 
+    def names_like(self, typed: Mapping[str, int], *, limit: int) -> dict[str, list[tuple[str, str]]]:
+        """For each typed key the names in scope at most so many changes away: a letter more, less, other, or swapped
+        with the next (Damerau, 1964), counted in bytes. Each as passages have it and as the scope shows it, nearest
+        first, then by name; at most `limit` of each. No index helps here: the names of all mentions in scope are read.
+        """
+        sql = f"""
+            SELECT typed, key, shown FROM (
+                SELECT typed, key, {self._shown_key} AS shown, damerauLevenshteinDistance(key, typed) AS distance, most
+                FROM mentions ARRAY JOIN {{typed:Array(String)}} AS typed, {{most:Array(UInt32)}} AS most
+                WHERE workspace = {{workspace:String}} AND abs(length(key) - length(typed)) <= most
+                  AND revision_key IN {self.scope.revisions})
+            WHERE distance <= most GROUP BY typed, key, shown
+            ORDER BY typed, min(distance), key, shown LIMIT {{limit:UInt32}} BY typed"""
+        found: dict[str, list[tuple[str, str]]] = {}
+        if typed:
+            keys = sorted(typed)
+            bound = {"typed": keys, "most": [typed[key] for key in keys], "limit": limit}
+            for key, name, shown in self._rows(sql, **bound, **self._merged_keys):
+                found.setdefault(key, []).append((name, shown))
+        return found
+
     # ---------------------------------------------------------------- material for alias proposals
 
     def named_entities(self, limit: int) -> list[NamedEntity]:

@@ -211,6 +211,27 @@ class IdentityContract(Contract):
         with store.snapshot(shelf.workspace) as snapshot:
             assert _meanings(snapshot, "nwt") == ["northwind trading company"]
 
+    def test_names_like_another_are_those_of_the_scope_and_shown_as_merged(self, store: Store, shelf: Shelf) -> None:
+        for document, name in (("a", "Northwind"), ("b", "Nortwind"), ("gone", "Norhtwind"), ("far", "Southwind")):
+            put_named(shelf, document, name, "ORGANIZATION")
+        shelf.delete("gone")
+        with store.snapshot(shelf.workspace) as snapshot:
+            like = snapshot.names_like({"northwind": 1, "northwnid": 1, "southwing": 0}, limit=ALL)
+            assert like == {
+                "northwind": [("northwind", "northwind"), ("nortwind", "nortwind")],
+                "northwnid": [("northwind", "northwind")],
+            }
+            assert snapshot.names_like({"northwind": 3}, limit=1) == {"northwind": [("northwind", "northwind")]}
+            assert snapshot.names_like({}, limit=ALL) == {}
+        only = DocumentFilter(document_ids=("b",))
+        with store.snapshot(shelf.workspace, document_filter=only) as snapshot:
+            assert snapshot.names_like({"northwind": 1}, limit=ALL) == {"northwind": [("nortwind", "nortwind")]}
+        ids = ["organization:northwind", "organization:nortwind"]
+        store.merge(shelf.workspace, ids, canonical=ids[0])
+        with store.snapshot(shelf.workspace) as snapshot:
+            like = snapshot.names_like({"nortwind": 0}, limit=ALL)
+            assert like == {"nortwind": [("nortwind", "northwind")]}
+
     def test_prune_keeps_no_name_that_only_removed_rows_held(self, firms: Shelf) -> None:
         store, workspace = firms.store, firms.workspace
         firms.put("d", "Zorro owns Dorn")

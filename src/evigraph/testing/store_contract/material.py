@@ -266,6 +266,7 @@ def view(snapshot: Snapshot, vocabulary: Vocabulary) -> dict[str, Any]:
         "mentions_in": [(ids[row.passage], row.entity_id, row.name, row.role) for row in snapshot.mentions_in(keys)],
         "ties": {ids[key]: held for key, held in snapshot.ties(keys).items()},
         "entity_ids": snapshot.entity_ids(names),
+        "names_like": snapshot.names_like(dict.fromkeys(names, 2), limit=ALL),
         "nearest_entities": _rounded(snapshot.nearest_entities(vector, ALL)),
         "nearest_assertions": _rounded(snapshot.nearest_assertions(vector, ALL)),
         "most_connected": snapshot.most_connected(ALL),
