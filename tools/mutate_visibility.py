@@ -249,6 +249,12 @@ HARMLESS: tuple[Harmless, ...] = (
     ),
     Harmless(
         file="names.py",
+        function="names_like",
+        condition=r"abs\(length.*|distance <= most",
+        reason="chooses among names of the scope, which are compared letter by letter afterwards; not visibility",
+    ),
+    Harmless(
+        file="names.py",
         function="entity_vectors",
         condition="kind = 'entity'",
         reason="an assertion's `ref` is a hash, which is no entity's id",
