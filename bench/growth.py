@@ -155,7 +155,7 @@ def measure(graph: Evigraph, questions: Sequence[str], mode: str) -> tuple[dict[
         took.append(1000 * (time.perf_counter() - started))
         found.append(tuple(chunk.id for chunk in evidence.chunks[:BEST]))
     statements, read = [], []
-    graph.store.forget_rows()
+    graph.store.forget_text()
     for question in questions:
         with Meter(graph.store) as meter:
             graph.retrieve(question, mode=mode)
